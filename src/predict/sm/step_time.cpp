@@ -247,15 +247,18 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   // same time. A block that stays has the copy engine ask for its next tile before it stores; after the first tiles,
   // which all ask for at once, each asks at its own time, and what the copy engine stores leaves under the next tile,
   // but for the last one's. Threads that copy for themselves ask when they have stored.
-  const bool around = at_work(bound, Mechanism::around_products);
-  const double stores = around && rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
+  const double stores = at_work(bound, Mechanism::leaving_bytes) && rates.local_store > 0
+                            ? stored_after_steps(bound) / rates.local_store
+                            : 0;
   if (bound.how.persistent && bound.how.load().bulk) {
     (bound.how.store().bulk ? step.once : step.clocks.fixed) += stores;
     step.clocks.empty = stores;
     return step;
   }
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm),
-               load = around && !in_rounds && ends.around <= 0 ? load_around_products(bound) * hz : 0;
+               load = at_work(bound, Mechanism::around_products) && !in_rounds && ends.around <= 0
+                          ? load_around_products(bound) * hz
+                          : 0;
   step.clocks.fixed += load + stores;
   step.clocks.empty = start + stores;  // results of rows that see no key
   step.once -= load;                   // the first blocks' tiles are the launch's start
