@@ -104,9 +104,10 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   return network;
 }
 
-// Clocks of a customer's step while `customers` share the unit. The pipes run slower the more of the time others keep
-// the tensor cores busy, which depends on the answer; the others' products wait where the scheduler issues one
-// rescaling after the other.
+// Clocks of a customer's step while `customers` share the unit. The more of the time others keep the tensor cores busy,
+// which depends on the answer, the more pipes and products beside each other slow each other down, as measured:
+// products of mma.sync are held up by every pipe; pipes beside wgmma are slower, and its products wait where the
+// scheduler issues one rescaling after the other.
 double round_of(const BoundIsland& bound, const Network& single_customer, const StepDemand& d, const SmRates& rates,
                 std::int64_t customers) {
   Network network = single_customer;
@@ -114,19 +115,24 @@ double round_of(const BoundIsland& bound, const Network& single_customer, const 
   if (customers == 1) return std::max(floor, network.round(1));
   const bool wgmma = bound.how.path().warpgroup;
   if (!wgmma && !bound.how.path().from_registers) return network.round(customers);
-  const SmRates::Beside& beside = wgmma ? rates.wgmma : rates.mma;
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4 && at_work(bound, Mechanism::turn))
     network.demand[0] += rates.turn;
-  const double matrix = network.demand[0];
+  const auto by_station = [&](const SmRates::Beside& of) {
+    return std::array{d.xu >= d.fma_scores ? of.xu : of.fma, of.alu, of.fma};
+  };
+  const double held_by_fma = at_work(bound, Mechanism::wgmma_held) ? rates.wgmma_held : 0;
+  const auto held = by_station(wgmma ? SmRates::Beside{.fma = held_by_fma} : rates.mma),
+             slower = by_station(wgmma ? rates.wgmma : SmRates::Beside{});
+  const Network alone = network;
   double round = network.round(customers);
   for (int i = 0; i < 8; ++i) {
     const double others = static_cast<double>(customers - 1) * d.tensor,
                  busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
-    if (wgmma && at_work(bound, Mechanism::wgmma_held))
-      network.demand[0] = matrix + rates.wgmma_held * busy * single_customer.demand[3];
-    network.demand[1] = single_customer.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? beside.xu : beside.fma));
-    network.demand[2] = single_customer.demand[2] * (1 + busy * beside.alu);
-    network.demand[3] = single_customer.demand[3] * (1 + busy * beside.fma);
+    network.demand[0] = alone.demand[0];
+    for (std::size_t pipe = 0; pipe < held.size(); ++pipe) {
+      network.demand[0] += busy * held[pipe] * alone.demand[pipe + 1];
+      network.demand[pipe + 1] = alone.demand[pipe + 1] * (1 + busy * slower[pipe]);
+    }
     const double before = std::exchange(round, network.round(customers));
     if (std::abs(round - before) < 1e-4 * before) break;
   }
