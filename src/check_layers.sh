@@ -31,7 +31,6 @@ allow expr base
 allow stream base expr
 allow poly base
 allow optimum base poly
-allow lower base config hardware optimum
 allow diagram base config expr stream
 allow schedule base config expr stream diagram
 allow cost base diagram schedule
@@ -51,6 +50,7 @@ room predict/l2 point grid traffic
 room predict/sm point grid traffic l2 work
 room predict/time point grid l2 sm
 room predict/explain point
+allow lower base config hardware kernel optimum predict
 allow search base diagram schedule cost hardware kernel predict
 allow request base config derive diagram schedule hardware kernel predict search
 allow records base config diagram

@@ -14,7 +14,10 @@ void read_hardware(const Node& node, const std::filesystem::path& data_directory
   const std::string id = node.text();
   if (id.empty()) return;
   try {
-    state.lowering.hardware = find_profile(id, data_directory / "hardware");
+    HardwareProfile& hardware = state.lowering.hardware = find_profile(id, data_directory / "hardware");
+    // As papers count: the datasheet's rates.
+    hardware.measured.reset();
+    for (MemoryLevel& level : hardware.levels) level.measured_bandwidth_bytes_per_second.reset();
     state.hardware_known = true;
   } catch (const InputError& error) {
     node.report(error.diagnostics().front().message);

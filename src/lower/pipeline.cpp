@@ -5,6 +5,9 @@
 #include "base/checked.h"
 #include "base/contains.h"
 #include "lower/result.h"
+#include "predict/point/products.h"
+#include "predict/sm/queueing_network.h"
+#include "predict/sm/rates.h"
 
 namespace tilescope::lower {
 namespace {
@@ -19,30 +22,23 @@ void add(std::vector<Entry>& entries, const std::string& owner, OperationClocks 
   entries.push_back({std::move(operation), owner});
 }
 
-// Bytes that `rows` x k values of an operand take.
-std::int64_t operand_bytes(const MatmulOperand& operand, std::int64_t rows, std::int64_t k) {
-  return ceil_div(checked_mul(checked_mul(rows, k), operand.bits), 8);
-}
-
-// A product as the instructions execute it: ceil(m / M) * ceil(n / N) whole tiles, each reading its A and B over all of
-// k.
+// A product as predictions count it: whole instructions, each of which reads its A and B over all of k.
 void add_matmul(std::vector<Entry>& entries, const Lowering& lowering, const Matmul& matmul, const Sizes& sizes) {
-  const std::int64_t m = value_of(matmul.m, sizes), n = value_of(matmul.n, sizes), k = value_of(matmul.k, sizes);
-  const std::int64_t tile_m = value_of(lowering.mma.m, sizes), tile_n = value_of(lowering.mma.n, sizes);
-  const std::int64_t tiles = checked_mul(ceil_div(m, tile_m), ceil_div(n, tile_n));
-  const std::int64_t flop = checked_mul(checked_mul(tiles, 2 * tile_m), checked_mul(tile_n, k));
+  const MmaShape mma{.m = value_of(lowering.mma.m, sizes), .n = value_of(lowering.mma.n, sizes), .k = 1};
+  const InstructionGrid grid = instruction_grid(value_of(matmul.m, sizes), value_of(matmul.n, sizes), mma);
+  const std::int64_t k = value_of(matmul.k, sizes), tiles = checked_mul(grid.rows, grid.columns);
+  const std::int64_t flop = checked_mul(checked_mul(tiles, 2 * mma.m), checked_mul(mma.n, k));
   add(entries, matmul.name, {matmul.name, "tensor", matmul.rate_source, AmountUnit::flop, flop, matmul.rate, 0});
-  const std::int64_t b_rows = ceil_div(tile_n, value_of(lowering.mma.ctas, sizes));
   const std::string source = lowering.hardware.id + " levels.smem.bandwidth_per_cycle";
   const auto read = [&](const MatmulOperand& operand, std::int64_t rows) {
     if (operand.level != LevelId::smem) return;
-    const std::int64_t bytes = checked_mul(tiles, operand_bytes(operand, rows, k));
+    const std::int64_t bytes = checked_mul(tiles, ceil_div(checked_mul(checked_mul(rows, k), operand.bits), 8));
     add(entries, matmul.name,
         {matmul.name + " reads " + operand.array, "smem", source, AmountUnit::bytes, bytes,
          lowering.smem_bytes_per_clock, 0});
   };
-  read(matmul.a, tile_m);
-  read(matmul.b, b_rows);
+  read(matmul.a, mma.m);
+  read(matmul.b, ceil_div(mma.n, value_of(lowering.mma.ctas, sizes)));  // a pair of units shares B
 }
 
 std::vector<Entry> entries_of(const Lowering& lowering, const Sizes& sizes) {
@@ -71,10 +67,12 @@ std::vector<PipeClocks> sum_pipes(const std::vector<Entry>& entries, Belongs bel
   return pipes;
 }
 
-// The busiest pipe of a phase adds its clocks; equally busy ones are all named.
+// A phase is the closed network of predictions with the pipes as its stations: the busiest one's clocks. Equally busy
+// ones are all named.
 void add_phase(const std::vector<PipeClocks>& pipes, Throughput& result) {
-  double most = 0;
-  for (const PipeClocks& pipe : pipes) most = std::max(most, pipe.clocks);
+  Network network;
+  for (std::size_t i = 0; i < pipes.size(); ++i) network.demand.at(i) = pipes[i].clocks;
+  const double most = network.busiest();
   std::string busiest;
   for (const PipeClocks& pipe : pipes)
     if (pipe.clocks == most) busiest += (busiest.empty() ? "" : " and ") + pipe.pipe;
@@ -95,6 +93,11 @@ void bound(const std::vector<Entry>& entries, const PhaseOverlap& overlap, Throu
 
 }  // namespace
 
+double clock_of(const HardwareProfile& hardware) {
+  const auto clock = tensor_clock(hardware);
+  return clock ? clock->value : hardware.boost_hz ? hardware.boost_hz->value : 0;
+}
+
 Throughput pipeline(const Lowering& lowering, const LoweringPlan& plan) {
   const std::vector<Entry> entries = entries_of(lowering, plan.sizes);
   Throughput result;
@@ -105,10 +108,9 @@ Throughput pipeline(const Lowering& lowering, const LoweringPlan& plan) {
     if (entry.clocks.pipe == "tensor") result.tensor_flop = checked_add(result.tensor_flop, entry.clocks.amount);
   }
   bound(entries, plan.overlap, result);
-  const auto& clock = lowering.hardware.tensor_hz ? lowering.hardware.tensor_hz : lowering.hardware.boost_hz;
-  if (clock && result.bound_clocks > 0)
-    result.ideal_flop_per_second = static_cast<double>(result.tensor_flop) / result.bound_clocks * clock->value *
-                                   static_cast<double>(lowering.hardware.units.value);
+  if (result.bound_clocks > 0)
+    result.ideal_flop_per_second = static_cast<double>(result.tensor_flop) / result.bound_clocks *
+                                   clock_of(lowering.hardware) * static_cast<double>(lowering.hardware.units.value);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/page_section.h"
+#include "hardware/sm/residency.h"
 #include "lower/lowering.h"
 
 namespace tilescope::lower {
@@ -25,14 +26,6 @@ struct VariableUse {
   std::int64_t bytes = 0;         // with its buffers, in one scope
   std::int64_t stored_bytes = 0;  // 0 where it shares another's storage; the owner stores the largest of them
   std::string shares;
-};
-
-// One memory: N_max = (capacity - block) / copy.
-struct LevelFit {
-  LevelId level = LevelId::smem;
-  std::int64_t capacity_bytes = 0, block_bytes = 0, copy_bytes = 0;
-  std::optional<double> copies_max;  // absent: no copy needs this level
-  std::int64_t copies = 0;           // whole ones, after rounding to the allocation unit; meaningless when absent above
 };
 
 struct RegisterUse {
@@ -101,6 +94,7 @@ LoweringResult evaluate(const Lowering& lowering);
 std::vector<DivisorResult> check_divisors(const Lowering& lowering, const Sizes& sizes);
 Configuration configure(const Lowering& lowering, const LoweringPlan& plan);
 Throughput pipeline(const Lowering& lowering, const LoweringPlan& plan);
+double clock_of(const HardwareProfile& hardware);  // of products, Hz; 0: not known
 std::int64_t streamed_bytes(const Lowering& lowering, const LoweringPlan& plan);
 
 std::vector<PageSection> sections_of(const LoweringResult& result);

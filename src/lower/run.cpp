@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "lower/result.h"
+#include "predict/l2/memory_seconds.h"
 
 namespace tilescope::lower {
 namespace {
@@ -30,19 +31,18 @@ std::vector<std::string> problems_of(const Lowering& lowering, const PlanResult&
 // k g_q / f against bytes / B: every unit loads its own tiles, no tile is shared through the cache (Napkin, section 5).
 std::optional<BandwidthTest> test_bandwidth(const Lowering& lowering, const LoweringPlan& plan,
                                             const PlanResult& result) {
-  const HardwareProfile& hardware = lowering.hardware;
-  const MemoryLevel* memory = hardware.level(LevelId::hbm);
-  const auto& clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
+  const double clock = clock_of(lowering.hardware);
   BandwidthTest test;
   test.bytes_per_unit = streamed_bytes(lowering, plan);
-  if (!memory || !memory->bandwidth_bytes_per_second || !clock) return std::nullopt;
-  if (test.bytes_per_unit == 0 || result.configuration.copies < 1 || !(result.throughput.bound_clocks > 0))
+  if (test.bytes_per_unit == 0 || result.configuration.copies < 1 || !(result.throughput.bound_clocks > 0) ||
+      clock <= 0)
     return std::nullopt;
-  const double seconds_per_row =
-      result.throughput.bound_clocks / static_cast<double>(result.throughput.rows) / clock->value;
+  test.transfer_seconds =
+      hbm_seconds(lowering.hardware,
+                  static_cast<double>(lowering.hardware.units.value) * static_cast<double>(test.bytes_per_unit), 0);
+  if (test.transfer_seconds < 0) return std::nullopt;
+  const double seconds_per_row = result.throughput.bound_clocks / static_cast<double>(result.throughput.rows) / clock;
   test.compute_seconds = seconds_per_row * static_cast<double>(result.configuration.group_rows);
-  test.transfer_seconds = static_cast<double>(hardware.units.value) * static_cast<double>(test.bytes_per_unit) /
-                          memory->bandwidth_bytes_per_second->value;
   test.least_rows = test.transfer_seconds / seconds_per_row;
   return test;
 }

@@ -38,9 +38,8 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
   time.modelled = true, time.sm_cycles = time.cold = 0;
   for (const LaunchAtSm& launch : timed.launches) {
     IslandPrediction& result = out.islands[times.size()];
-    // Memory: the bytes that no earlier launch left in the L2, and what blocks and memory wait for each other.
-    LaunchTime& each = times.emplace_back(
-        time_in_sequence(launch, timed.by_themselves[times.size()], launch.memory.in_sequence, repeats));
+    // Memory: what stays in the L2 from run to run, and what blocks and memory wait for each other.
+    LaunchTime& each = times.emplace_back(time_in_sequence(launch, timed.by_themselves[times.size()], repeats));
     if (point.l2 == L2Model::walk && at_work(point, Mechanism::memory_wait)) {
       each.memory_wait = memory_wait(launch, each.ramp_seconds, each.highest_hz, repeats.all_stays);
       add_memory_wait(hardware, each, result);
@@ -79,17 +78,14 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
   for (const BoundIsland& launch : bound) {
     // Resources: bytes and operations over their rates, a lower bound of the time.
     const LaunchCounts& own = counts[static_cast<std::size_t>(launch.number)];
-    const MemoryTime floors = memory_time(launch, counts);
+    const MemoryTime floors = memory_time(launch, own);
     add_resources(resource_seconds(launch, own, floors), launch.number, out);
-    const LaunchAtSm at_sm{.bound = launch,
-                           .counts = own,
-                           .memory = floors,
-                           .round_waits = round_waits(launch, counts, floors.inputs_evicted)};
+    const LaunchAtSm at_sm{.bound = launch, .counts = own, .memory = floors, .round_waits = round_waits(launch, own)};
     if (missing_sm_rate(at_sm)) continue;
     // SM: clocks of a step.
     const SmClocks clocks = sm_clocks(at_sm);
     // Grid: blocks on SMs.
-    const PlacedBlocks placed = placed_blocks(at_sm, clocks);
+    const Placement placed = placed_blocks(at_sm, clocks);
     timed.launches.push_back(at_sm);
     const LaunchTime& time = timed.by_themselves.emplace_back(launch_time(at_sm, clocks, placed));
     add_launch_time(clocks, time, out.islands[static_cast<std::size_t>(launch.number)]);

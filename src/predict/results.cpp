@@ -144,7 +144,7 @@ TimePrediction lower_bound_of_time(const Plan& plan, const HardwareProfile& hard
   const KernelVariant* variant = selected_variant(plan, point);
   time.spills = variant && variant->spills;
   time.spills_traffic = time.spills && variant->local.frame > 0;
-  time.spills_time = time.spills_traffic && hardware.measured && hardware.measured->local.store_one_warp;
+  time.spills_time = time.spills_traffic && hardware.measured && hardware.measured->local.store;
   double seconds = 0;
   for (const IslandPrediction& launch : out.islands) seconds += launch.seconds;
   time.total = time.cold = seconds, time.sm_cycles = seconds * time.clock_hz;

@@ -26,11 +26,10 @@ inline Staged staged(const Plan& plan, const HardwareProfile& hardware, const Po
   }
   for (std::size_t i = 0; i < stages.bound.size(); ++i) {
     const BoundIsland& bound = stages.bound[i];
-    const MemoryTime memory = memory_time(bound, stages.counts);
     stages.launches.push_back({.bound = bound,
                                .counts = stages.counts[i],
-                               .memory = memory,
-                               .round_waits = round_waits(bound, stages.counts, memory.inputs_evicted)});
+                               .memory = memory_time(bound, stages.counts[i]),
+                               .round_waits = round_waits(bound, stages.counts[i])});
   }
   return stages;
 }

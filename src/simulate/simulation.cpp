@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hardware/sm/residency.h"
 #include "kernel/code/summary/step_path.h"
 
 namespace tilescope {
@@ -77,19 +78,13 @@ double launch_clocks(std::int64_t blocks, std::int64_t units, int resident, doub
 
 int resident_blocks(const CubinKernel& kernel, std::int64_t threads, std::int64_t dynamic_smem,
                     const HardwareProfile& hardware) {
-  constexpr std::int64_t warp_threads = 32, thread_registers = 8;  // registers are given in units of 8 a thread
-  const std::int64_t warps = rounded_up(threads, warp_threads) / warp_threads;
-  std::int64_t blocks = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 1;
-  if (hardware.max_warps_per_unit) blocks = std::min(blocks, hardware.max_warps_per_unit->value / warps);
-  if (hardware.registers_per_unit && kernel.registers > 0)
-    blocks = std::min(blocks, hardware.registers_per_unit->value /
-                                  (rounded_up(kernel.registers, thread_registers) * warp_threads * warps));
-  if (const MemoryLevel* smem = hardware.level(LevelId::smem); smem && smem->capacity_bytes) {
-    const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
-    const double each = static_cast<double>(kernel.shared_bytes + dynamic_smem) + reserved;
-    if (each > 0) blocks = std::min(blocks, static_cast<std::int64_t>(smem->capacity_bytes->value / each));
-  }
-  return static_cast<int>(std::max<std::int64_t>(1, blocks));
+  constexpr std::int64_t warp_threads = 32;
+  const std::int64_t lanes = rounded_up(threads, warp_threads);
+  Residency residency(hardware, Copied::blocks, lanes);
+  residency.limit_registers(lanes * allocated_registers(hardware, kernel.registers));
+  if (const MemoryLevel* smem = hardware.level(LevelId::smem); smem && smem->capacity_bytes)
+    residency.limit(fit_level(*smem, Copied::blocks, 0, kernel.shared_bytes + dynamic_smem));
+  return static_cast<int>(std::max<std::int64_t>(1, residency.copies()));
 }
 
 KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& code, const HardwareProfile& hardware,

@@ -78,10 +78,6 @@ std::vector<std::int64_t> shares_of_groups(const std::vector<UnitGroup>& groups,
   return taken;
 }
 
-std::int64_t launch_starts(const HardwareProfile& hardware) {
-  return hardware.l2_groups ? std::max<std::int64_t>(1, std::ssize(hardware.l2_groups->value) - 1) : 1;
-}
-
 std::vector<std::int32_t> units_of_first_blocks(const HardwareProfile& hardware, std::int64_t blocks,
                                                 std::int64_t resident, std::int64_t start) {
   const std::int64_t units = hardware.units.value, rounds = std::min(resident, blocks / units);

@@ -71,7 +71,6 @@ TEST_CASE("when a group gets fewer blocks than it has SMs, its first pairs of SM
 
 TEST_CASE("every slot is filled once, for every first SM") {
   const HardwareProfile h200 = profile_of("h200_sxm");
-  CHECK(launch_starts(h200) == 8);
   for (std::int64_t start = 0; start < 8; ++start)
     for (const std::int64_t blocks : {1, 131, 132, 133, 263, 396, 527, 528, 5000}) {
       const std::vector<std::int32_t> units = units_of_first_blocks(h200, blocks, 4, start);
@@ -89,7 +88,6 @@ TEST_CASE("without a measured order, blocks are dealt to SMs round robin") {
   const std::vector<std::int32_t> units = units_of_first_blocks(a100, 1000, 2);
   REQUIRE(units.size() == 216);
   for (std::size_t i = 0; i < units.size(); ++i) CHECK(units[i] == static_cast<std::int32_t>(i % 108));
-  CHECK(launch_starts(a100) == 1);
 }
 
 TEST_CASE("a launch ends with the SM that has the longest blocks") {

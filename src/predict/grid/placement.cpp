@@ -74,7 +74,7 @@ class Device {
   // the oldest served first everywhere, what it adds to those before it.
   double pace(std::size_t i, std::size_t count) const {
     const double first = std::max(least_pace, done_by_[i + 1] - done_by_[i]);
-    const double ahead = static_cast<std::int64_t>(count) > clocks_.even ? clocks_.oldest_first : 0;
+    const double ahead = clocks_.oldest_first;
     return (1 - ahead) * done_by_[count] / static_cast<double>(count) + ahead * first;
   }
   // The block of a unit that ends next, and the clocks until then.

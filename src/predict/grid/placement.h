@@ -17,7 +17,6 @@ struct BlockClocks {
   double empty = -1;                         // clocks of a block without a step, which loads nothing; < 0: `fixed`
   bool apart = false;       // blocks of a unit are out of step: in the fixed part of one the others go faster
   double oldest_first = 0;  // how far blocks of a unit do not share it evenly (0) but the oldest is served first (1)
-  std::int64_t even = 1;    // so many blocks of a unit share it evenly all the same
 
   // A block of so many steps on a unit that always holds `resident` blocks.
   double of_block(double steps, std::int64_t resident) const;

@@ -153,9 +153,6 @@ TEST_CASE("of two blocks on an SM the older one finishes first, and the next blo
   // younger then has 110 - 36.7 steps left and ends at 1833.3. The sixth block starts at 1100, has 100 - 24.4 steps
   // left at 1833.3 and ends last.
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(1100 + 733.33 + 755.56).epsilon(1e-4));
-  clocks.even = 2;
-  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
-  clocks.even = 1;
   // The bias does not change the work that an SM completes when all its blocks stay to the end.
   clocks.oldest_first = 0.5;
   const std::vector<std::int64_t> one{100};

@@ -19,4 +19,19 @@ LaunchCounts launch_counts(const TileCounts& tiles, MemoryTraffic memory) {
 
 double moved(const LaunchCounts& counts, Boundary boundary) { return moved(counts.traffic, boundary); }
 
+double read_from_memory(const LaunchCounts& counts, ArrayId id) {
+  double bytes = 0;
+  for (const Term& term : counts.terms)
+    if (term.array == static_cast<int>(id) && term.boundary == Boundary::hbm && term.direction == Direction::read)
+      bytes += static_cast<double>(term.bytes);
+  return bytes;
+}
+
+bool from_earlier_launch(const BoundIsland& bound, ArrayId id) {
+  const Schedule& schedule = bound.plan.schedule;
+  for (int i = 0; i < bound.number; ++i)
+    if (schedule.writes(schedule.islands[static_cast<std::size_t>(i)], id)) return true;
+  return false;
+}
+
 }  // namespace tilescope

@@ -1,6 +1,8 @@
 // All counts of one launch: its tiles' and what of them reaches memory.
 #pragma once
 
+#include <span>
+
 #include "predict/l2/memory_traffic.h"
 
 namespace tilescope {
@@ -16,7 +18,15 @@ struct LaunchCounts {
 };
 LaunchCounts launch_counts(const TileCounts& tiles, MemoryTraffic memory);
 
+using Launches = std::span<const LaunchCounts>;  // of the schedule's launches
+
 // Bytes over a boundary, both ways.
 double moved(const LaunchCounts& counts, Boundary boundary);
+
+// Bytes of an array that memory brings.
+double read_from_memory(const LaunchCounts& counts, ArrayId id);
+
+// Whether an earlier launch writes the array.
+bool from_earlier_launch(const BoundIsland& bound, ArrayId id);
 
 }  // namespace tilescope

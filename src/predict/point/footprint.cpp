@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "hardware/sm/residency.h"
 #include "predict/point/block_memory.h"
 #include "predict/point/products.h"
 #include "predict/point/tensor_memory.h"
@@ -92,7 +93,7 @@ std::int64_t block_registers(const BoundIsland& bound, std::int64_t bytes) {
                      threads = bound.point.warps * warp;
   const std::int64_t needed = std::min<std::int64_t>(255, bytes / 4 / (consumers * warp) + bookkeeping_registers);
   const KernelVariant* stated = bound.variant && bound.variant->consumer_registers > 0 ? bound.variant : nullptr;
-  if (!stated) return threads * ceil_div(needed, 8) * 8;
+  if (!stated) return threads * allocated_registers(bound.hardware, needed);
   const std::int64_t others = stated->producer_registers > 0 ? stated->producer_registers : stated->consumer_registers;
   return consumers * warp * stated->consumer_registers + (threads - consumers * warp) * others;
 }
@@ -162,26 +163,19 @@ namespace {
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Footprint& footprint) {
   if (bound.point.blocks_per_unit > 0) return bound.point.blocks_per_unit;
   const HardwareProfile& hardware = bound.hardware;
-  std::int64_t blocks = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 32;
-  const std::int64_t warps = std::max<std::int64_t>(1, warps_of_block(bound));
-  if (hardware.max_warps_per_unit) blocks = std::min(blocks, hardware.max_warps_per_unit->value / warps);
-  const std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers);
-  if (registers > 0 && hardware.registers_per_unit && hardware.warp_size)
-    blocks = std::min(
-        blocks, hardware.registers_per_unit->value / (warps * hardware.warp_size->value * ceil_div(registers, 8) * 8));
+  const std::int64_t threads =
+      std::max<std::int64_t>(1, warps_of_block(bound)) * (hardware.warp_size ? hardware.warp_size->value : 32);
+  Residency residency(hardware, Copied::blocks, threads);
+  if (const std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers); registers > 0)
+    residency.limit_registers(threads * allocated_registers(hardware, registers));
   if (footprint.modelled) {
     const MemoryLevel* smem = hardware.level(LevelId::smem);
-    if (smem && smem->capacity_bytes) {
-      const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
-      blocks = std::min(blocks, static_cast<std::int64_t>(smem->capacity_bytes->value /
-                                                          (static_cast<double>(footprint.smem.bytes) + reserved)));
-    }
+    if (smem && smem->capacity_bytes) residency.limit(fit_level(*smem, Copied::blocks, 0, footprint.smem.bytes));
     if (footprint.tmem.bytes > 0)
-      blocks = std::min(blocks, static_cast<std::int64_t>(footprint.tmem_capacity) / footprint.tmem.bytes);
-    if (hardware.registers_per_unit && hardware.warp_size)
-      blocks = std::min(blocks, hardware.registers_per_unit->value / block_registers(bound, footprint.registers.bytes));
+      residency.limit(fit_level(*hardware.level(LevelId::tmem), Copied::blocks, 0, footprint.tmem.bytes));
+    if (hardware.warp_size) residency.limit_registers(block_registers(bound, footprint.registers.bytes));
   }
-  return std::max<std::int64_t>(1, blocks);
+  return std::max<std::int64_t>(1, residency.copies());
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ bool kept(const BoundIsland& bound, const std::string& array) {
   return bound.variant ? bound.variant->holds(array) : bound.plan.assumed && !bound.tensor_memory.used;
 }
 
-// Fetches of each operand's tile a step. A warp of mma.sync fetches its part of both once; an instruction of a
-// warpgroup fetches its own rows and columns, whatever another one fetched.
+// Fetches of each operand's tile a step. A warp of mma.sync fetches its part of both once, an instruction of a
+// warpgroup its own rows and columns.
 void count_copies(const BoundIsland& bound, const ProductImplementation* own, std::int64_t rows, std::int64_t columns,
                   Product& product) {
   WarpGrid grid = own ? own->grid : WarpGrid{};
@@ -35,8 +35,9 @@ void count_copies(const BoundIsland& bound, const ProductImplementation* own, st
   if (product.mma.n == 0)
     product.mma.n = std::clamp<std::int64_t>(ceil_div(columns, grid.columns), 1, widest_instruction);
   Operand &a = product.operands[0], &b = product.operands[1];
-  a.copies = product.wide && !a.kept ? ceil_div(columns, product.mma.n) : grid.columns;
-  b.copies = product.wide ? ceil_div(rows, product.mma.m) : grid.rows;
+  const InstructionGrid instructions = instruction_grid(rows, columns, product.mma);
+  a.copies = product.wide && !a.kept ? instructions.columns : grid.columns;
+  b.copies = product.wide ? instructions.rows : grid.rows;
   if (own) a.copies *= own->repeats, b.copies *= own->repeats;
 }
 

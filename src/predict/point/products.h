@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "base/checked.h"
 #include "predict/point/bound_island.h"
 
 namespace tilescope {
@@ -30,6 +31,15 @@ bool in_shared_memory(const BoundIsland& bound, ArrayId id);
 bool feeds_product(const BoundIsland& bound, ArrayId id);  // a product of the island takes it or a view of it
 // Listed in through_smem, by its own name or its result's; of an assumed implementation, what warps need of each other.
 bool passes_through_smem(const BoundIsland& bound, ArrayId id);
+
+// Matrix instructions of a product side by side, the last of a row or column of them in part. Each fetches its own rows
+// and columns, whatever another one fetched: operand A as often as there are columns of them, B as often as rows.
+struct InstructionGrid {
+  std::int64_t rows = 1, columns = 1;
+};
+inline InstructionGrid instruction_grid(std::int64_t rows, std::int64_t columns, const MmaShape& mma) {
+  return {.rows = ceil_div(rows, mma.m), .columns = ceil_div(columns, mma.n)};
+}
 
 // Warps that issue products and hold the accumulators.
 std::int64_t consumer_warps(const BoundIsland& bound);

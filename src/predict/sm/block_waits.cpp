@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/checked.h"
-#include "predict/l2/handed_over.h"
 #include "predict/l2/memory_seconds.h"
 #include "predict/traffic/sector_reads.h"
 
@@ -79,9 +78,6 @@ BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, con
     waits.cold += fresh + later * hits;
     waits.warm += (all_stays && from_earlier_launch(bound, *id) ? hits : fresh) + later * hits;
   }
-  const double both = static_cast<double>(how.shuffles) * rates.shuffle_chain +
-                      static_cast<double>(how.barriers) * rates.block_barrier(warps_of_block(bound));
-  waits.cold += both, waits.warm += both;
   return waits;
 }
 

@@ -55,11 +55,10 @@ double issue_of(const LaunchAtSm& launch) {
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
 double memory_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faster& faster) {
   const BoundIsland& bound = launch.bound;
-  const double hbm = std::max(0.0, launch.memory.hbm) / faster_by(faster, Lever::hbm),
-               l2 = std::max(0.0, launch.memory.l2) / faster_by(faster, Lever::l2);
+  const double hbm = launch.memory.hbm / faster_by(faster, Lever::hbm),
+               l2 = launch.memory.l2 / faster_by(faster, Lever::l2);
   const double units = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value));
-  const double all =
-      std::max(hbm, l2) * launch.memory.part_in_sequence() * highest_clock(bound.hardware, bound.how) * units;
+  const double all = std::max({0.0, hbm, l2}) * highest_clock(bound.hardware, bound.how) * units;
   if (rates.l2 <= 0) return all;
   return std::max(all, moved(launch.counts, Boundary::l2) / rates.l2);
 }
@@ -143,6 +142,22 @@ double stored_in_steps(const BoundIsland& bound, bool added) {
   return bytes;
 }
 
+namespace {
+
+// Clocks of one multiprocessor in which what threads store in the steps leaves, each kind at its rate.
+double leaving_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faster& faster) {
+  const BoundIsland& bound = launch.bound;
+  const auto at = [](double bytes, double rate) { return rate > 0 ? bytes / rate : 0; };
+  const bool multiplies = bound.how.uses_tensor_cores();
+  const double added = multiplies && bound.how.path().warpgroup ? stored_in_steps(bound, true) : 0,
+               stored = multiplies ? stored_in_steps(bound, false) - added : 0;
+  return at(stored + static_cast<double>(launch.counts.local.stored), rates.local_store) +
+         at(added, rates.reductions * faster_by(faster, Lever::l2)) +
+         at(static_cast<double>(launch.counts.local.missed), rates.l2);
+}
+
+}  // namespace
+
 StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double steps, const Faster& faster) {
   const BoundIsland& bound = launch.bound;
   const Work& work = launch.counts.work;
@@ -177,11 +192,7 @@ StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double step
     demand.issue += steps * rounds_of(bound) * static_cast<double>(warps_of_block(bound)) / schedulers *
                     static_cast<double>(number_for(bound, rounds.bank_waits));
   demand.memory = memory_clocks(launch, rates, faster);
-  if (rates.local_store > 0 && rates.l2 > 0 && at_work(bound, Mechanism::spilled_bytes))
-    demand.local = static_cast<double>(launch.counts.local.stored) / rates.local_store +
-                   static_cast<double>(launch.counts.local.missed) / rates.l2;
-  if (bound.how.path().warpgroup && rates.reductions > 0 && at_work(bound, Mechanism::additions))
-    demand.added = stored_in_steps(bound, true) / (rates.reductions * faster_by(faster, Lever::l2));
+  if (at_work(bound, Mechanism::leaving_bytes)) demand.leaving = leaving_clocks(launch, rates, faster);
   for (double* each : demand.all()) *each /= steps;
   demand.products = at_work(bound, Mechanism::operand_fetches)
                         ? products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem))

@@ -27,11 +27,10 @@ struct StepDemand {
   double issue = 0;           // warp instructions that a scheduler issues for all that
   double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them; beside wgmma: of no pipe
   double memory = 0;          // the unit's share of bytes from memory or L2
-  double local = 0;           // spilled registers on their way between the unit and the L2
-  double added = 0;           // results that threads of wgmma add to memory, on their way to the L2
-  std::array<double*, 15> all() {
-    return {&tensor, &smem,    &products, &bulk,           &copies, &xu,    &fma_scores, &fma_outputs,
-            &alu,    &threads, &issue,    &issue_products, &memory, &local, &added};
+  double leaving = 0;         // what threads store, add to memory and spill, one after the other on its way to the L2
+  std::array<double*, 14> all() {
+    return {&tensor,      &smem, &products, &bulk,  &copies,         &xu,     &fma_scores,
+            &fma_outputs, &alu,  &threads,  &issue, &issue_products, &memory, &leaving};
   }
 };
 

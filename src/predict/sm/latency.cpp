@@ -12,23 +12,11 @@
 namespace tilescope {
 namespace {
 
-// Waits of a step for spilled registers: loads that nothing covers, one after the other, and what a block's few warps
-// need to store beyond the time in which the unit could.
-double local_latency(const LaunchAtSm& launch, const SmRates& rates, double steps) {
-  const BoundIsland& bound = launch.bound;
-  if (launch.counts.local.stored + launch.counts.local.loaded == 0 || rates.local_store_warp == 0) return 0;
-  const LocalTraffic& local = launch.counts.local;
-  const double missed = local.loaded > 0 ? static_cast<double>(local.missed) / static_cast<double>(local.loaded) : 0;
-  const double of_block =
-      std::min(rates.local_store, rates.local_store_warp * static_cast<double>(consumer_warps(bound)));
-  return bound.variant->local.waits * (missed * rates.local_latency + (1 - missed) * rates.local_latency_l1) +
-         static_cast<double>(local.stored) / steps * (1 / of_block - 1 / rates.local_store);
-}
+using Phase = double StepLatency::*;
 
-// Waits of a step for products: one each, or one for every instruction where the compiler put it so.
+// Times that a step waits for products: once each, or for every instruction where the compiler put it so.
 double waits_for_products(const BoundIsland& bound) {
-  const bool each =
-      bound.variant && bound.variant->waits_each && bound.how.path().warpgroup && at_work(bound, Mechanism::waits_each);
+  const bool each = bound.variant && bound.variant->waits_each && bound.how.path().warpgroup;
   const double warpgroups = std::max(1.0, static_cast<double>(consumer_warps(bound)) / 4);
   double waits = 0;
   for_each_product(bound, [&](const Product& product) {
@@ -38,24 +26,85 @@ double waits_for_products(const BoundIsland& bound) {
   return waits;
 }
 
-// Parts that a step's products are made in, one after the other: a warp goes through the waits of a step once for each.
+double products_of(const BoundIsland& bound) {
+  double products = 0;
+  for_each_product(bound, [&](const Product&) { ++products; });
+  return products;
+}
+
+// Parts that a step's products are made in, one after the other: a warp goes through the chain of a step once for each.
 double parts_of_products(const BoundIsland& bound) {
   std::int64_t parts = 1;
   for (const ProductImplementation& product : bound.how.products) parts = std::max(parts, product.parts);
   return static_cast<double>(parts);
 }
 
-// What a block waits for in the rounds of a step beside its instructions: loads, the bytes' way into the unit, shared
-// memory, and two barriers a round.
-double clocks_of_rounds(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs) {
+// The chain of a step: each link is a result that the next operation of the same warp waits for, so many times, so many
+// clocks each, under the phase that goes on meanwhile.
+template <class Link>
+void for_each_link(const LaunchAtSm& launch, const SmRates& rates, const Link& link) {
   const BoundIsland& bound = launch.bound;
-  const Rounds& how = bound.how.rounds;
-  const RoundWaits& waits = launch.round_waits[static_cast<std::size_t>(inputs)];
-  const double loads = waits.near * rates.l2_near + waits.far * rates.l2_far + waits.memory * rates.far_memory(),
-               shared = static_cast<double>(number_for(bound, how.shared_waits)),
-               bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]);
-  return rounds_of(bound) * (loads + (1 + shared) * rates.smem_chain + 2 * rates.block_barrier(warps_of_block(bound))) +
-         (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
+  const Waits& waits = bound.how.waits;
+  const auto runs = [&](Pipe which) { return launch.counts.work.pipes[static_cast<std::size_t>(which)] > 0; };
+  const bool wgmma = bound.how.path().warpgroup, lockstep = bound.how.overlap == Overlap::lockstep;
+  const double parts = parts_of_products(bound);
+  constexpr Phase matrix = &StepLatency::matrix, special = &StepLatency::special, row = &StepLatency::alu,
+                  between = &StepLatency::between;
+  link(matrix, parts * waits_for_products(bound), wgmma ? rates.wgmma_wait : rates.mma_chain + rates.smem_chain);
+  // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
+  // copy when the last warp has left it.
+  const bool bulk = bound.how.load().bulk, ahead = !lockstep && stages_of_streams(bound) > 1;
+  if (bulk && !ahead) link(matrix, parts * products_of(bound), rates.mbarrier);
+  // A product of wgmma takes all that the special functions give: it waits for the last of them, and its conversion.
+  if (runs(Pipe::xu))
+    link(special, parts * (wgmma ? 2 : 1), rates.ex2_chain), link(special, parts * (wgmma ? 4 : 3), rates.fma_chain);
+  if (runs(Pipe::shuffle))  // what comes is joined with what was there
+    link(row, shuffles_of_row(bound), rates.shuffle_chain + rates.max_chain);
+  const double barrier = rates.block_barrier(warps_of_block(bound));
+  if (bound.how.rounds.depth > 0) {
+    link(between, rounds_of(bound) * (1 + static_cast<double>(number_for(bound, bound.how.rounds.shared_waits))),
+         rates.smem_chain);
+    link(between, rounds_of(bound) * 2, barrier);
+  } else if (!waits.loads.empty()) {
+    link(between, static_cast<double>(waits.shuffles) / static_cast<double>(steps_of(bound.nest)), rates.shuffle_chain);
+    link(between, static_cast<double>(waits.barriers) / static_cast<double>(steps_of(bound.nest)), barrier);
+  } else if (lockstep) link(between, static_cast<double>(std::max<std::int64_t>(1, waits.barriers)), barrier);
+  else if (bulk && ahead) link(between, 1, rates.mbarrier_passed);  // other waits: under products
+}
+
+// What a step's threads load themselves and wait for: so many loads one after the other, each as long as its level
+// takes.
+template <class Load>
+void for_each_load(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs, const Load& load) {
+  const BoundIsland& bound = launch.bound;
+  const LocalTraffic& local = launch.counts.local;
+  constexpr Phase between = &StepLatency::between;
+  const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps;
+  if (bound.how.rounds.depth > 0) {  // and the bytes' way into the unit
+    const RoundWaits& waits = launch.round_waits[static_cast<std::size_t>(inputs)];
+    const double rounds = rounds_of(bound);
+    load(between, rounds * waits.near, rates.l2_near), load(between, rounds * waits.far, rates.l2_far);
+    load(between, rounds * waits.memory, rates.far_memory());
+    if (rates.l2 > 0) load(between, bytes, 1 / rates.l2);
+  } else if (!bound.how.waits.loads.empty()) {
+    const double of_block = 1 / static_cast<double>(steps_of(bound.nest));
+    load(between, of_block,
+         block_waits(bound, launch.counts, rates).warm + (bound.how.early_launch ? 0 : rates.block_start));
+  }
+  if (bound.how.loads_in_product)
+    load(&StepLatency::matrix, parts_of_products(bound) * products_of(bound), rates.l2_latency);
+  if (local.stored + local.loaded > 0 && rates.local_store > 0) {  // spilled registers
+    const double missed = local.loaded > 0 ? static_cast<double>(local.missed) / static_cast<double>(local.loaded) : 0;
+    load(between, bound.variant->local.waits * missed, rates.local_latency);
+    load(between, bound.variant->local.waits * (1 - missed), rates.local_latency_l1);
+  }
+  // Rows' statistics that come back in every step queue behind the tiles that threads copy.
+  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound, false) > 0) {
+    const double near = rates.l2_latency + bytes / rates.cp_async,
+                 far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near,
+                 missed = missed_part(launch, inputs);
+    load(&StepLatency::rows, 1 - missed, near), load(&StepLatency::rows, missed, std::max(near, far));
+  }
 }
 
 // Whether blocks of different rows begin with the same tile of what they stream.
@@ -98,7 +147,7 @@ double blocks_side_by_side(const LaunchAtSm& launch) {
 double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   const auto read = [&](Boundary from) { return static_cast<double>(launch.counts.traffic.bytes[from][0]); };
   if (inputs == Inputs::in_l2) return 0;
-  const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : launch.memory.read_in_sequence;
+  const double from_memory = read(Boundary::hbm);
   if (from_memory <= 0 || read(Boundary::l2) <= 0) return 0;
   const double waiting = (1 + blocks_side_by_side(launch)) / 2;
   return std::min(1.0, waiting * from_memory / read(Boundary::l2));
@@ -106,58 +155,12 @@ double missed_part(const LaunchAtSm& launch, Inputs inputs) {
 
 StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
                        const Faster& faster) {
-  const BoundIsland& bound = launch.bound;
-  double products = 0;
-  for_each_product(bound, [&](const Product&) { ++products; });
-  const auto runs = [&](Pipe which) { return launch.counts.work.pipes[static_cast<std::size_t>(which)] > 0; };
-  const double shorter = faster_by(faster, Lever::latency);
   StepLatency latency;
-  latency.matrix = bound.how.path().warpgroup ? waits_for_products(bound) * rates.wgmma_wait
-                                              : products * (rates.mma_chain + rates.smem_chain);
-  // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
-  // copy when the last warp has left it.
-  const bool ahead = bound.how.overlap != Overlap::lockstep && stages_of_streams(bound) > 1;
-  if (bound.how.load().bulk && !ahead) latency.matrix += products * rates.mbarrier;
-  if (bound.how.load().bulk && ahead) latency.barrier = rates.mbarrier_passed;  // other waits: under products
-  if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
-  // A product of wgmma takes all that the special functions give: it waits for the last of them, and its conversion.
-  if (runs(Pipe::xu) && bound.how.path().warpgroup) latency.special += rates.ex2_chain + rates.fma_chain;
-  if (runs(Pipe::shuffle))
-    latency.alu =
-        shuffles_of_row(bound) * (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
-  if (bound.how.overlap == Overlap::lockstep)
-    latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) *
-                      rates.block_barrier(warps_of_block(bound));
-  if (!at_work(bound, Mechanism::barriers)) latency.barrier = 0;
-  if (bound.how.rounds.depth > 0 && at_work(bound, Mechanism::round_waits))
-    latency.barrier = clocks_of_rounds(launch, rates, steps, inputs);
-  if (!bound.how.waits.loads.empty() && at_work(bound, Mechanism::load_waits))
-    latency.barrier =
-        (block_waits(bound, launch.counts, rates).warm + (bound.how.early_launch ? 0 : rates.block_start)) /
-        static_cast<double>(steps_of(bound.nest));
-  // Copies of threads queue behind their stores, as at a block's end (sm_step).
-  if (bound.how.loads_by == CopyPath::cp_async && bound.how.uses_tensor_cores() && rates.local_store > 0 &&
-      at_work(bound, Mechanism::store_waits))
-    latency.barrier += latency.stores = stored_in_steps(bound, false) / steps / rates.local_store;
-  if (bound.how.loads_in_product && at_work(bound, Mechanism::loads_in_product))
-    latency.matrix += products * rates.l2_latency;
-  const double parts = at_work(bound, Mechanism::product_parts) ? parts_of_products(bound) : 1;
-  latency.matrix *= parts, latency.special *= parts;
-  if (at_work(bound, Mechanism::spill_waits)) latency.local = local_latency(launch, rates, steps);
-  // Rows' statistics that come back in every step queue behind the tiles that threads copy.
-  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound, false) > 0 &&
-      at_work(bound, Mechanism::statistics)) {
-    const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps,
-                 near = rates.l2_latency + bytes / rates.cp_async,
-                 far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near;
-    latency.statistics = near + missed_part(launch, inputs) * std::max(0.0, far - near);
-  }
-  if (!at_work(bound, Mechanism::product_waits)) latency.matrix = 0;
-  if (!at_work(bound, Mechanism::special_waits)) latency.special = 0;
-  if (!at_work(bound, Mechanism::row_waits)) latency.alu = 0;
-  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local,
-                       &latency.stores, &latency.statistics})
-    *each /= shorter;
+  const auto wait = [&](Phase phase, double times, double clocks) {
+    latency.*phase += times * clocks / faster_by(faster, Lever::latency);
+  };
+  if (at_work(launch.bound, Mechanism::chain_waits)) for_each_link(launch, rates, wait);
+  if (at_work(launch.bound, Mechanism::load_waits)) for_each_load(launch, rates, steps, inputs, wait);
   return latency;
 }
 

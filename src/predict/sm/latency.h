@@ -5,12 +5,11 @@
 
 namespace tilescope {
 
-// What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
-// its first exponential, barriers, spilled registers. Clocks.
+// Clocks that a warp waits in every step whatever else happens: for the results of its own chain of operations, and for
+// what it loads itself. `matrix`, `special` and `alu` run under that phase of other warps of its block.
 struct StepLatency {
-  double matrix = 0, special = 0, alu = 0, barrier = 0, local = 0;
-  double stores = 0;      // of `barrier`: until results stored in the step have left, which its copies queue behind
-  double statistics = 0;  // from the start of a step until what its threads load of rows' statistics is there
+  double matrix = 0, special = 0, alu = 0, between = 0;
+  double rows = 0;  // from the start of a step until what its threads load of rows' statistics is there
 };
 
 StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,

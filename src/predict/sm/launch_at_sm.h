@@ -7,9 +7,9 @@
 
 namespace tilescope {
 
-// Where a launch finds what it loads: all of it in memory, as when it runs by itself with an empty L2; in the L2 what
-// earlier launches have written; or all of it there, run after run of what the L2 has room for.
-enum class Inputs { in_memory, in_sequence, in_l2 };
+// Where a launch finds what it loads: in memory, what the L2 does not keep within the launch; or all of it in the L2,
+// run after run of what that has room for.
+enum class Inputs { in_memory, in_l2 };
 
 // Waits for loads in a round of products of threads, by where the last line comes from: the L2's partition of the unit
 // or the other one, memory.
@@ -21,7 +21,7 @@ struct LaunchAtSm {
   const BoundIsland& bound;
   const LaunchCounts& counts;
   MemoryTime memory;
-  std::array<RoundWaits, 3> round_waits{};  // by Inputs
+  std::array<RoundWaits, 2> round_waits{};  // by Inputs
 };
 
 }  // namespace tilescope

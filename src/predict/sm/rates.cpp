@@ -70,7 +70,6 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .cp_async = or_zero(m.smem.cp_async),
           .hbm_unit = or_zero(m.hbm.read_one_unit),
           .local_store = or_zero(m.local.store),
-          .local_store_warp = or_zero(m.local.store_one_warp),
           .reductions = or_zero(m.atomics.red_fp32) / hz / static_cast<double>(hardware.units.value),
           .local_latency = or_zero(m.local.latency),
           .local_latency_l1 = or_zero(m.local.latency_l1),

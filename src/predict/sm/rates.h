@@ -20,7 +20,7 @@ struct SmRates {
   double hbm = 0, copy_hbm = 0;                          // clocks of a load; from issue of a tile's copy to its arrival
   double copy_l2 = 0, cp_async = 0, hbm_unit = 0;  // clocks until a tile from L2 is there; B/clk of threads' copies
                                                    // into one unit: from L2, from memory
-  double local_store = 0, local_store_warp = 0;    // bytes a clock of spilled registers: a unit; its warps alone
+  double local_store = 0;                          // bytes a clock that threads of a unit store
   double reductions = 0;                           // bytes a clock that a unit adds to memory while all do
   double local_latency = 0, local_latency_l1 = 0;  // clocks
   double l2_near = 0, l2_far = 0;                  // the same by the partition that has the line

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "predict/grid/block_order.h"
-#include "predict/l2/handed_over.h"
 
 namespace tilescope {
 namespace {
@@ -31,24 +30,21 @@ double readers_at_once(const BoundIsland& bound, const LaunchCounts& counts, Arr
 
 }  // namespace
 
-std::array<RoundWaits, 3> round_waits(const BoundIsland& bound, Launches launches, bool inputs_evicted) {
-  const LaunchCounts& counts = launches[static_cast<std::size_t>(bound.number)];
-  std::array<RoundWaits, 3> all{};
+std::array<RoundWaits, 2> round_waits(const BoundIsland& bound, const LaunchCounts& counts) {
+  std::array<RoundWaits, 2> all{};
   for (const RoundLoads& loads : bound.how.rounds.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
     const auto times = static_cast<double>(number_for(bound, loads.times)),
                read = static_cast<double>(touched_bytes(bound, *id, {}));
-    const double by_itself = read_from_memory(counts, *id),
-                 kept = inputs_evicted ? 0 : handed_over(bound, launches, *id),
-                 readers = readers_at_once(bound, counts, *id);
+    const double readers = readers_at_once(bound, counts, *id), missed = read_from_memory(counts, *id);
     const bool produced = from_earlier_launch(bound, *id);
-    const auto add = [&](Inputs inputs, double missed) {
+    for (const Inputs inputs : {Inputs::in_memory, Inputs::in_l2}) {
       RoundWaits& waits = all[static_cast<std::size_t>(inputs)];
-      const double memory = read > 0 ? times * std::min(1.0, missed * readers / read) : 0;
+      const double memory =
+          inputs == Inputs::in_memory && read > 0 ? times * std::min(1.0, missed * readers / read) : 0;
       waits.memory += memory, (produced ? waits.far : waits.near) += times - memory;
-    };
-    add(Inputs::in_memory, by_itself), add(Inputs::in_sequence, by_itself - kept), add(Inputs::in_l2, 0);
+    }
   }
   return all;
 }

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "predict/grid/block_order.h"
-#include "predict/l2/handed_over.h"
 #include "predict/sm/rates.h"
 #include "predict/sm/textbook.h"
 
@@ -41,7 +40,7 @@ TEST_CASE("products executed by threads use wavefronts and issue slots, and wait
   // The two warps of a scheduler overlap. The expected time is a queueing network of two customers, worked out by hand.
   const double smem = step.demand.smem / 2, issue = step.demand.issue / 2;
   const Staged stages = staged(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
-  const RoundWaits& asked = stages.launches[qk].round_waits[static_cast<std::size_t>(Inputs::in_sequence)];
+  const RoundWaits& asked = stages.launches[qk].round_waits[static_cast<std::size_t>(Inputs::in_memory)];
   CHECK(asked.near + asked.far + asked.memory == doctest::Approx(4));
   const double loads = 4 * (asked.near * 300 + asked.far * 500 + asked.memory * (1000 + 100));
   const double one = smem + issue + loads, again = loads + smem * (1 + smem / one) + issue * (1 + issue / one);
@@ -76,7 +75,7 @@ TEST_CASE("every block that reads a tile in flight waits for memory; the expecta
       const double all = static_cast<double>(order.size()) * 64 * 128 * 2;  // bytes of this array that blocks load
       expected += 2 * std::min(1.0, read_from_memory(stages.counts[qk], id) * readers / all);
     }
-    const auto by_inputs = round_waits(bound, stages.counts, false);
+    const auto by_inputs = round_waits(bound, stages.counts[qk]);
     const RoundWaits& waits = by_inputs[static_cast<std::size_t>(Inputs::in_memory)];
     CHECK(waits.memory ==
           doctest::Approx(expected).epsilon(0.08));  // a wave that ends within a head counts to the head's end
@@ -88,17 +87,15 @@ TEST_CASE("every block that reads a tile in flight waits for memory; the expecta
 }
 
 TEST_CASE(
-    "the output of the previous kernel is in the L2, half of it far; V comes from memory or from the previous run") {
+    "where all stays in the L2, the output of the previous kernel is far and V is near; else both come from memory") {
   Plan plan = load_plan_for_kernel("reference_fp32", data);
   HardwareProfile hardware = with_latencies();
   const Point point = attention(plan, 4, 1024, 64, 64, 8);
   const Staged stages = staged(plan, hardware, point);
-  CHECK(stages.launches[pv].memory.read_in_sequence == doctest::Approx(4.0 * 1024 * 128 * 2));  // V: P is in the L2
   const auto& waits = stages.launches[pv].round_waits;
   const auto of = [&](Inputs inputs) { return waits[static_cast<std::size_t>(inputs)]; };
   CHECK(of(Inputs::in_memory).memory == doctest::Approx(3));  // two for P, one for V
-  CHECK(of(Inputs::in_sequence).far == doctest::Approx(2));
-  CHECK(of(Inputs::in_sequence).memory == doctest::Approx(1));
+  CHECK(of(Inputs::in_l2).far == doctest::Approx(2));
   CHECK(of(Inputs::in_l2).near == doctest::Approx(1));
   // Each scheduler has one warp, so waits are not hidden and add up. 64 keys are two rounds.
   const SmRates rates = sm_rates(hardware);
@@ -112,12 +109,11 @@ TEST_CASE(
                             .round_waits = stages.launches[pv].round_waits};
     return sm_step(launch, 4.0 * 16 * 16, as_it_is, inputs).latency;
   };
-  CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) ==
-        doctest::Approx(2 * 2 * (rates.far_memory() - 500)));
-  CHECK(latency(Inputs::in_sequence) - latency(Inputs::in_l2) == doctest::Approx(2 * 1 * (rates.far_memory() - 300)));
-  const double before = latency(Inputs::in_sequence);
+  CHECK(latency(Inputs::in_memory) - latency(Inputs::in_l2) ==
+        doctest::Approx(2 * 2 * (rates.far_memory() - 500) + 2 * (rates.far_memory() - 300)));
+  const double before = latency(Inputs::in_memory);
   plan.kernel.islands[pv].rounds.shared_waits.by.numbers[128] += 10;
-  CHECK(latency(Inputs::in_sequence) - before == doctest::Approx(2 * 10 * 20));
+  CHECK(latency(Inputs::in_memory) - before == doctest::Approx(2 * 10 * 20));
   // No copy is in flight before the first round. The latency of the copy engine does not change the fixed time of a
   // block.
   const auto fixed = [&] { return sm_step(staged(plan, hardware, point).launches[pv], 4.0 * 16 * 16).clocks.fixed; };

@@ -15,11 +15,6 @@
 namespace tilescope {
 namespace {
 
-// Schedulers pick the oldest warp that can issue, so blocks on a unit do not share it evenly (beside.oldest_first), but
-// where there are no more warps than these on each: microbenchmark on an H200, one mix of instructions, ends equal to
-// 0.04 %.
-constexpr std::int64_t warps_served_alike = 2;
-
 // Of the FLOP of all products of a step, the last one's.
 double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
@@ -56,7 +51,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const double scheduler_clocks = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty()) {
-    Network network{.demand = {d.memory, scheduler_clocks}, .delay = latency.barrier};
+    Network network{.demand = {d.memory, scheduler_clocks}, .delay = latency.between};
     // The warp that does most goes through its instructions' fixed latencies while the others wait for it.
     const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
     network.delay += std::max(0.0, own - network.demand[1]);
@@ -65,7 +60,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   // A block's warps on a scheduler share both, between its barriers; blocks share what that leaves.
   if (bound.how.rounds.depth > 0) {
-    const Network warps{.demand = {d.smem / together, scheduler_clocks / together}, .delay = latency.barrier};
+    const Network warps{.demand = {d.smem / together, scheduler_clocks / together}, .delay = latency.between};
     return {.demand = {d.smem, scheduler_clocks},
             .delay = warps.round(static_cast<std::int64_t>(together)) - d.smem - scheduler_clocks};
   }
@@ -76,7 +71,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
   Network network{
       .demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
-      .delay = latency.barrier,
+      .delay = latency.between,
       .issue = at_work(bound, Mechanism::issue_slots) ? d.issue : 0,
       .issue_under_products = wgmma && at_work(bound, Mechanism::issue_under_products) ? d.issue_products : 0,
       .in_turn = bound.how.overlap == Overlap::ping_pong && at_work(bound, Mechanism::in_turn),
@@ -87,8 +82,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
   // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
   // tiles, loads of rows and stores come behind it; products under way and the other warps' work do not.
-  network.demand[5] = d.added;
-  network.demand[4] = d.local, network.delay += latency.local;
+  network.demand[4] = d.leaving;
   const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
   network.delay -= hidden_under_products(bound, d, rates, together);
   // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
@@ -96,52 +90,49 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   if (in_order && bound.how.stall_clocks > 0 && at_work(bound, Mechanism::stall_clocks)) {
     const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
     // Copies enter while the stores ahead of them leave.
-    double chain = products + std::max(0.0, d.copies - latency.stores) + latency.barrier + latency.local;
+    double chain = products + std::max(d.copies, d.leaving) + latency.between;
     for (const double each : waits) chain += each;
     // Products that wait for shared memory leave room for the special functions of the next part.
     if (bound.how.special_parts > 0)
       chain -= std::min((products - d.tensor) * last, hidden_under_products(bound, d, rates, together));
     // Statistics of rows are wanted when the maxima of the first product's scores are known.
     const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
-    chain += std::max(0.0, latency.statistics - before);
+    chain += std::max(0.0, latency.rows - before);
     chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
     network.delay = std::max(network.delay, chain - served);
   }
   return network;
 }
 
-// Clocks of a customer's step while `customers` share the unit. mma.sync: pipes beside it hold it up. wgmma: they run
-// slower the more of the time others keep the tensor cores busy, which depends on the answer; the others' products wait
-// where the scheduler issues one rescaling after the other.
+// Clocks of a customer's step while `customers` share the unit. The more of the time others keep the tensor cores busy,
+// which depends on the answer, the more pipes and products beside each other slow each other down, as measured:
+// products of mma.sync are held up by every pipe; pipes beside wgmma are slower, and its products wait where the
+// scheduler issues one rescaling after the other.
 double round_of(const BoundIsland& bound, const Network& single_customer, const StepDemand& d, const SmRates& rates,
                 std::int64_t customers) {
   Network network = single_customer;
   const double floor = static_cast<double>(customers) * d.smem;
   if (customers == 1) return std::max(floor, network.round(1));
-  if (bound.how.path().from_registers) {
-    if (!at_work(bound, Mechanism::beside_mma)) return network.round(customers);
-    const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) +
-                        rates.mma.alu * (d.alu + d.threads);
-    const double vector = single_customer.demand[1] + single_customer.demand[2] + single_customer.demand[3],
-                 more = std::clamp(held - single_customer.demand[0], 0.0, vector);
-    network.demand[0] += more;
-    for (std::size_t i = 1; i < 4; ++i) network.demand[i] *= vector > 0 ? 1 - more / vector : 1;
-    return network.round(customers);
-  }
-  if (!bound.how.path().warpgroup) return network.round(customers);
+  const bool wgmma = bound.how.path().warpgroup;
+  if (!wgmma && !bound.how.path().from_registers) return network.round(customers);
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4 && at_work(bound, Mechanism::turn))
     network.demand[0] += rates.turn;
-  const double matrix = network.demand[0];
+  const auto by_station = [&](const SmRates::Beside& of) {
+    return std::array{d.xu >= d.fma_scores ? of.xu : of.fma, of.alu, of.fma};
+  };
+  const double held_by_fma = at_work(bound, Mechanism::wgmma_held) ? rates.wgmma_held : 0;
+  const auto held = by_station(wgmma ? SmRates::Beside{.fma = held_by_fma} : rates.mma),
+             slower = by_station(wgmma ? rates.wgmma : SmRates::Beside{});
+  const Network alone = network;
   double round = network.round(customers);
   for (int i = 0; i < 8; ++i) {
     const double others = static_cast<double>(customers - 1) * d.tensor,
                  busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
-    if (at_work(bound, Mechanism::wgmma_held))
-      network.demand[0] = matrix + rates.wgmma_held * busy * single_customer.demand[3];
-    network.demand[1] =
-        single_customer.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
-    network.demand[2] = single_customer.demand[2] * (1 + busy * rates.wgmma.alu);
-    network.demand[3] = single_customer.demand[3] * (1 + busy * rates.wgmma.fma);
+    network.demand[0] = alone.demand[0];
+    for (std::size_t pipe = 0; pipe < held.size(); ++pipe) {
+      network.demand[0] += busy * held[pipe] * alone.demand[pipe + 1];
+      network.demand[pipe + 1] = alone.demand[pipe + 1] * (1 + busy * slower[pipe]);
+    }
     const double before = std::exchange(round, network.round(customers));
     if (std::abs(round - before) < 1e-4 * before) break;
   }
@@ -206,7 +197,7 @@ bool missing_sm_rate(const LaunchAtSm& launch) {
 SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
   SmRates rates = sm_rates(bound.hardware);
-  if (!at_work(bound, Mechanism::beside_wgmma)) rates.wgmma = {};
+  if (!at_work(bound, Mechanism::beside_products)) rates.mma = rates.wgmma = {};
   SmStep step;
   const bool waits = !bound.how.waits.loads.empty();
   const Groups groups = groups_of(launch, rates, steps, faster, inputs);
@@ -251,8 +242,8 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   // Nothing covers the first tile's copy.
   if (bound.how.persistent)
     step.once = start + rates.hbm / shorter + std::min(copy, part.tensor * last_product_share(bound));
+  // Schedulers pick the oldest warp that can issue.
   step.clocks.oldest_first = at_work(bound, Mechanism::oldest_first) ? rates.oldest_first : 0;
-  step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
   if (waits) {
     const BlockWaits both = block_waits(bound, launch.counts, rates);
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.cold_extra = both.cold - both.warm;
@@ -262,15 +253,18 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   // same time. A block that stays has the copy engine ask for its next tile before it stores; after the first tiles,
   // which all ask for at once, each asks at its own time, and what the copy engine stores leaves under the next tile,
   // but for the last one's. Threads that copy for themselves ask when they have stored.
-  const bool around = at_work(bound, Mechanism::around_products);
-  const double stores = around && rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
+  const double stores = at_work(bound, Mechanism::leaving_bytes) && rates.local_store > 0
+                            ? stored_after_steps(bound) / rates.local_store
+                            : 0;
   if (bound.how.persistent && bound.how.load().bulk) {
     (bound.how.store().bulk ? step.once : step.clocks.fixed) += stores;
     step.clocks.empty = stores;
     return step;
   }
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm),
-               load = around && !in_rounds && ends.around <= 0 ? load_around_products(bound) * hz : 0;
+               load = at_work(bound, Mechanism::around_products) && !in_rounds && ends.around <= 0
+                          ? load_around_products(bound) * hz
+                          : 0;
   step.clocks.fixed += load + stores;
   step.clocks.empty = start + stores;  // results of rows that see no key
   step.once -= load;                   // the first blocks' tiles are the launch's start
@@ -282,12 +276,8 @@ SmClocks sm_clocks(const LaunchAtSm& launch, const Faster& faster, Inputs inputs
   const double visited = bound.nest.guarded()
                              ? static_cast<double>(visited_points(bound.nest, bound.whole, {}, true))
                              : static_cast<double>(checked_mul(grid_blocks(bound), steps_of(bound.nest)));
-  SmClocks clocks;
-  clocks.steps = std::max(1.0, visited);
-  clocks.step = sm_step(launch, clocks.steps, faster, inputs);
-  clocks.differ = launch.memory.read_in_sequence < static_cast<double>(launch.counts.traffic.read(Boundary::hbm));
-  clocks.standalone = clocks.differ ? sm_step(launch, clocks.steps, faster, Inputs::in_memory) : clocks.step;
-  return clocks;
+  const double steps = std::max(1.0, visited);
+  return {.steps = steps, .step = sm_step(launch, steps, faster, inputs)};
 }
 
 }  // namespace tilescope

@@ -27,14 +27,13 @@ bool missing_sm_rate(const LaunchAtSm& launch);
 // The mean step of an island with `steps` steps in all, and what its blocks take beside them. Needs every rate
 // (missing_sm_rate).
 SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster = as_it_is,
-               Inputs inputs = Inputs::in_sequence);
+               Inputs inputs = Inputs::in_memory);
 
-// The mean step of a launch in a sequence of launches, and by itself with its inputs in memory, as counters are taken.
+// The mean step of a launch.
 struct SmClocks {
   double steps = 0;  // of all blocks
-  SmStep step, standalone;
-  bool differ = false;  // else both are the same
+  SmStep step;
 };
-SmClocks sm_clocks(const LaunchAtSm& launch, const Faster& faster = as_it_is, Inputs inputs = Inputs::in_sequence);
+SmClocks sm_clocks(const LaunchAtSm& launch, const Faster& faster = as_it_is, Inputs inputs = Inputs::in_memory);
 
 }  // namespace tilescope

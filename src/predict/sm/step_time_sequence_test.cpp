@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "predict/l2/handed_over.h"
 #include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
@@ -65,45 +64,27 @@ TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffl
   rates.hbm = 1000, rates.shuffle_chain = 20;
   const BlockWaits waits = block_waits(stages.bound[1], stages.counts[1], rates);
   // A lane loads 2 log-sum-exps, twice. A thread loads 16 values of O, in two groups of eight with four waits each.
-  const double others = 10 * 20 + 2 * rates.block_barrier(4);
-  CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 500 + others));  // an earlier launch wrote them; a line is far
-  CHECK(waits.cold == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500 + others));
-  CHECK(handed_over(stages.bound[1], stages.counts) > 0);
-  CHECK(handed_over(stages.bound[0], stages.counts) == 0);
+  CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 500));  // an earlier launch wrote them; a line is far
+  CHECK(waits.cold == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500));
+  // Shuffles and barriers are links of the chain: a round of a block that is alone has both.
+  const double alone = sm_step(stages.launches[1], 64).latency;
+  hardware.measured->sync.block_barrier[4].value += 7;
+  CHECK(sm_step(stages.launches[1], 64).latency - alone == doctest::Approx(2.0 * 7 / 64));  // a step of a part
 }
 
-TEST_CASE(
-    "streamed bytes start with a ramp and end with the step of the last tile; no run is shorter than the host's "
-    "interval") {
-  const LaunchTime streams{.clocks = 1000,
-                           .busy_clocks = 1000,
-                           .memory_seconds = 1e-6,
-                           .highest_hz = 1e9,
-                           .ramp_seconds = 2e-6,
-                           .drain_clocks = 500};
-  CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
-  CHECK(streams.seconds(0.5e9) == doctest::Approx(4e-6));
-  const LaunchTime alike{.clocks = 1000,
-                         .busy_clocks = 1000,
-                         .memory_seconds = 1e-6,
-                         .highest_hz = 1e9,
-                         .ramp_seconds = 2e-6,
-                         .drain_clocks = 500,
-                         .busy_share = 0.9};
-  CHECK(alike.cold_busy_clocks() == doctest::Approx(0.9 * 3500));
-  const LaunchTime works{.clocks = 9000,
-                         .busy_clocks = 9000,
-                         .memory_seconds = 1e-6,
-                         .highest_hz = 1e9,
-                         .ramp_seconds = 2e-6,
-                         .drain_clocks = 500};
+TEST_CASE("streamed bytes start with a ramp; no run is shorter than the host's interval") {
+  const LaunchTime streams{
+      .clocks = 1000, .busy_clocks = 1000, .memory_seconds = 1e-6, .highest_hz = 1e9, .ramp_seconds = 2e-6};
+  CHECK(streams.seconds(1e9) == doctest::Approx(3e-6));
+  CHECK(streams.seconds(0.5e9) == doctest::Approx(3e-6));
+  LaunchTime alike = streams;
+  alike.busy_share = 0.9;
+  CHECK(alike.cold_busy_clocks() == doctest::Approx(0.9 * 3000));
+  LaunchTime works = streams;
+  works.clocks = works.busy_clocks = 9000;
   CHECK(works.seconds(1e9) == doctest::Approx(9e-6));
-  const LaunchTime nothing{.clocks = 100,
-                           .busy_clocks = 100,
-                           .memory_seconds = 0,
-                           .highest_hz = 1e9,
-                           .ramp_seconds = 2e-6,
-                           .drain_clocks = 500};
+  LaunchTime nothing = streams;
+  nothing.clocks = nothing.busy_clocks = 100, nothing.memory_seconds = 0;
   CHECK(nothing.seconds(1e9) == doctest::Approx(1e-7));
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   HardwareProfile hardware = textbook();
@@ -127,30 +108,6 @@ TEST_CASE("wavefronts and instructions of products executed by threads agree wit
     CHECK(shared == doctest::Approx(wavefronts).epsilon(0.05));  // the counter includes a few repeats
     CHECK(threads / 32 == doctest::Approx(instructions).epsilon(0.005));
   }
-}
-
-TEST_CASE("a kernel finds in the L2 what the previous kernel wrote, minus what the bytes in between evicted") {
-  const Plan plan = load_plan_for_kernel("reference", data);
-  HardwareProfile hardware = textbook();
-  // `heads` is the number of heads, each with scores of 1024 x 1024 in fp16. The capacity and the result are multiples
-  // of the scores of all heads.
-  const auto kept = [&](std::int64_t heads, int island, double capacity) {
-    const double scores = static_cast<double>(heads) * 1024 * 1024 * 2;
-    hardware.measured->l2.capacity_private = {capacity * scores, "M"};
-    const Staged stages = staged(plan, hardware, attention(plan, heads, 1024, 128, 128, 4));
-    const LaunchAtSm& read = stages.launches[static_cast<std::size_t>(island)];
-    return (static_cast<double>(read.counts.traffic.read(Boundary::hbm)) - read.memory.read_in_sequence) / scores;
-  };
-  CHECK(kept(32, 1, 4) == doctest::Approx(1));
-  CHECK(kept(32, 1, 0.5) == 0);
-  // Softmax evicts a byte of S for each byte of P that it writes, and reads the evicted bytes next.
-  CHECK(kept(32, 1, 1.5) == doctest::Approx(0.4).epsilon(0.1));
-  // P V first reads what softmax wrote first, which is evicted. What softmax wrote last still hits. The distance from
-  // write to read is 2 matrices at first, and 1 matrix and V and O at the end.
-  CHECK(kept(32, 2, 1.5) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
-  // When all blocks run at once, the blocks that miss end last.
-  CHECK(kept(16, 2, 1.5) == 0);
-  CHECK(kept(16, 2, 4) == doctest::Approx(1));
 }
 
 TEST_CASE("the registers of the instance for the size limit the number of resident blocks") {

@@ -112,15 +112,15 @@ TEST_CASE(
     return sm_step(stages.launches[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
   };
   const SmStep none = step_with(Overlap::lockstep, 0), all = step_with(Overlap::lockstep, 16);
-  CHECK(none.demand.added == 0);
-  CHECK(all.demand.added ==
+  CHECK(none.demand.leaving == 0);
+  CHECK(all.demand.leaving ==
         doctest::Approx(64.0 * 128 * 4 / 16));  // a tile of dQ in fp32; the first kernel writes its zeros
-  CHECK(all.clocks.step[0] - none.clocks.step[0] == doctest::Approx(all.demand.added));
+  CHECK(all.clocks.step[0] - none.clocks.step[0] == doctest::Approx(all.demand.leaving));
   const double more = step_with(Overlap::free, 16).clocks.step[0] - step_with(Overlap::free, 0).clocks.step[0];
-  CHECK(more > 0.3 * all.demand.added);
-  CHECK(more < 0.9 * all.demand.added);
+  CHECK(more > 0.3 * all.demand.leaving);
+  CHECK(more < 0.9 * all.demand.leaving);
   // At a tenth of the rate, a step takes at least the time of its additions.
-  CHECK(step_with(Overlap::free, 1.6).clocks.step[0] >= 10 * all.demand.added);
+  CHECK(step_with(Overlap::free, 1.6).clocks.step[0] >= 10 * all.demand.leaving);
 }
 
 TEST_CASE(

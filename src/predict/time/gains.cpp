@@ -16,8 +16,7 @@ std::array<double, lever_count> gains_of(std::span<const LaunchAtSm> launches, s
       const LaunchAtSm& launch = launches[i];
       const SmClocks clocks = sm_clocks(launch, faster);
       const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks), faster);
-      const double memory_seconds = by_itself.memory_seconds * launch.memory.part_in_sequence();
-      faster_times[i] = time_in_sequence(launch, by_itself, memory_seconds, repeats, faster);
+      faster_times[i] = time_in_sequence(launch, by_itself, repeats, faster);
       faster_times[i].memory_wait = times[i].memory_wait;
     }
     const double more_power = faster_by(faster, Lever::power),

@@ -9,48 +9,40 @@
 
 namespace tilescope {
 
-double LaunchTime::streamed(double hz) const {
-  return memory_seconds > 0 ? memory_seconds + ramp_seconds + drain_clocks / hz : 0;
-}
+double LaunchTime::streamed() const { return memory_seconds > 0 ? memory_seconds + ramp_seconds : 0; }
 
 double LaunchTime::seconds(double hz) const {
-  const double bytes = std::max(0.0, streamed(std::min(hz, highest_hz)) - warm_saving);
+  const double bytes = std::max(0.0, streamed() - warm_saving);
   const double own = (warm_clocks >= 0 ? warm_clocks : clocks) / std::min(hz, highest_hz) + start.warm;
   return std::max({bytes, own, memory_wait.warm + memory_wait.clocks / std::min(hz, highest_hz)});
 }
 
 double LaunchTime::cold_seconds(double hz) const {
-  return std::max(
-      {streamed(std::min(hz, highest_hz)), clocks / std::min(hz, highest_hz) + start.cold, memory_wait.cold});
+  return std::max({streamed(), clocks / std::min(hz, highest_hz) + start.cold, memory_wait.cold});
 }
 
 double LaunchTime::cold_busy_clocks() const {
-  const double own = standalone_clocks > 0 ? standalone_clocks : clocks;
-  return own <= 0 ? 0
-                  : busy_clocks / own *
-                        std::max(own + start.cold * highest_hz, streamed(highest_hz) * highest_hz * busy_share);
+  return clocks <= 0
+             ? 0
+             : busy_clocks / clocks * std::max(clocks + start.cold * highest_hz, streamed() * highest_hz * busy_share);
 }
 
-LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const PlacedBlocks& placed,
+LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const Placement& placed,
                        const Faster& faster) {
   const BoundIsland& bound = launch.bound;
   const SmStep& step = clocks.step;
   const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
   const double hz = highest_clock(bound.hardware, bound.how);
-  // Memory and SMs are a pipeline: the slower of them waits for the other's first tiles, or for its last step.
-  const bool ends = at_work(bound, Mechanism::pipeline_ends);
-  FirstTiles start = ends ? first_tiles(bound, launch.counts) : FirstTiles{};
+  FirstTiles start = at_work(bound, Mechanism::first_tiles) ? first_tiles(bound, launch.counts) : FirstTiles{};
   if (step.cold_extra > 0) start.cold += step.cold_extra * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
   const double hbm = std::max(0.0, launch.memory.hbm) / faster_by(faster, Lever::hbm),
                l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / faster_by(faster, Lever::l2)});
-  // Where all wait for memory; blocks that are resident together get their last tiles together.
+  // Where all wait for memory.
   const auto& measured = bound.hardware.measured;
-  const bool by_memory = hbm * launch.memory.part_in_sequence() >= l2 && measured && measured->hbm.ramp;
-  const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
+  const bool by_memory = hbm >= l2 && measured && measured->hbm.ramp;
   LaunchTime time;
-  time.clocks = placed.in_sequence.clocks;
-  time.standalone_clocks = placed.standalone.clocks, time.busy_clocks = placed.standalone.busy;
+  time.clocks = placed.clocks, time.busy_clocks = placed.busy;
   time.memory_seconds = std::max(hbm, l2);
   time.highest_hz = hz;
   time.start = start;
@@ -58,7 +50,6 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
   // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_gaps.h).
   if (at_work(bound, Mechanism::ramp))
     time.ramp_seconds = measured->hbm.ramp->value + first_block_start(bound.hardware);
-  if (ends) time.drain_clocks = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
   if (measured->hbm.busy && at_work(bound, Mechanism::busy_share)) time.busy_share = measured->hbm.busy->value;
   return time;
 }
@@ -72,15 +63,14 @@ Repeats repeats_of(const HardwareProfile& hardware, Launches launches) {
   return repeats;
 }
 
-LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, double memory_seconds,
-                            const Repeats& repeats, const Faster& faster) {
+LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, const Repeats& repeats,
+                            const Faster& faster) {
   LaunchTime time = by_itself;
-  time.memory_seconds = memory_seconds;
   if (!launch.bound.how.waits.loads.empty()) time.start.cold = time.start.warm;
   if (!repeats.all_stays || !at_work(launch.bound, Mechanism::stays_in_l2)) return time;
   // Bytes of memory beyond those of the L2, and the first ones' way.
-  time.warm_saving = std::max(0.0, launch.memory.in_sequence - std::max(0.0, launch.memory.l2));
-  time.warm_clocks = placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).in_sequence.clocks;
+  time.warm_saving = std::max(0.0, launch.memory.slowest() - std::max(0.0, launch.memory.l2));
+  time.warm_clocks = placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).clocks;
   return time;
 }
 

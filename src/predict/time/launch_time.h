@@ -8,21 +8,18 @@
 namespace tilescope {
 
 struct LaunchTime {
-  double clocks = 0;             // from the first block's start to the last one's end
-  double standalone_clocks = 0;  // the same of the launch by itself, its inputs in memory; 0: equal to `clocks`
-  double busy_clocks = 0;        // that an SM then holds a block, mean over the SMs
-  double memory_seconds = 0;     // s of the slower of memory and L2
-  double highest_hz = 0;         // the clock falls to this where tensor cores work, whatever the power
+  double clocks = 0;          // from the first block's start to the last one's end
+  double busy_clocks = 0;     // that an SM then holds a block, mean over the SMs
+  double memory_seconds = 0;  // s of the slower of memory and L2
+  double highest_hz = 0;      // the clock falls to this where tensor cores work, whatever the power
   FirstTiles start = {};
   double ramp_seconds = 0;  // until memory delivers at its rate; 0: L2 is slower, or the profile does not say
-  double drain_clocks = 0;  // from the last tile's arrival to the end
   double busy_share = 1;    // of a stream's time that an SM has blocks, for memory does not serve all alike
   double warm_saving = 0;   // s that bytes which the L2 holds from run to run take less than those from memory
   double warm_clocks = -1;  // `clocks` where the L2 holds all that is loaded from run to run; < 0: it does not
   MemoryWait memory_wait = {};
 
-  // Bytes that arrive one after the other: after the first have come, and before the last are worked on.
-  double streamed(double hz) const;
+  double streamed() const;               // s of bytes that arrive one after the other, after the first have come
   double seconds(double hz) const;       // run after run
   double cold_seconds(double hz) const;  // with an empty L2
   // Clocks that an SM holds a block in a cold run: a block that waits for memory holds it for longer.
@@ -30,7 +27,7 @@ struct LaunchTime {
 };
 
 // Of the launch by itself.
-LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const PlacedBlocks& placed,
+LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const Placement& placed,
                        const Faster& faster = as_it_is);
 
 // Whether so much goes through the L2 from run to run of all launches that nothing stays there, or all of it stays.
@@ -40,9 +37,9 @@ struct Repeats {
 };
 Repeats repeats_of(const HardwareProfile& hardware, Launches launches);
 
-// The same launch in the sequence of the schedule's launches, which run again and again: s of memory and L2 are then
-// `memory_seconds`. It does not wait for memory (memory_wait.h).
-LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, double memory_seconds,
-                            const Repeats& repeats, const Faster& faster = as_it_is);
+// The same launch in the sequence of the schedule's launches, which run again and again. It does not wait for memory
+// (memory_wait.h).
+LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, const Repeats& repeats,
+                            const Faster& faster = as_it_is);
 
 }  // namespace tilescope

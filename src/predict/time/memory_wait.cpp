@@ -48,7 +48,7 @@ Streamed mean_of_runs(StreamedBlocks blocks, std::int64_t drawn) {
 
 MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, bool in_l2) {
   const BoundIsland& bound = launch.bound;
-  const double floor = launch.memory.in_sequence;
+  const double floor = launch.memory.slowest();
   const std::int64_t stages = stages_of_streams(bound);
   if (ramp_seconds <= 0 || floor <= 0 || stages < 2 || grid_blocks(bound) > most_steps) return {};
   if (!streams_tiles(bound)) return {};
@@ -75,11 +75,11 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
     blocks.trail = step.work[0] > 0 ? step.trail / step.work[0] : 0;
     return mean_of_runs(blocks, all * blocks.pieces);
   };
-  const Streamed cold = at(highest_hz, Inputs::in_sequence, floor, rates.copy_hbm);
+  const Streamed cold = at(highest_hz, Inputs::in_memory, floor, rates.copy_hbm);
   const double l2 = std::max(0.0, launch.memory.l2);
   const bool stays = in_l2 && rates.copy_l2 > 0;
   const auto warm = [&](double hz) {
-    return stays ? at(hz, Inputs::in_l2, l2, rates.copy_l2) : at(hz, Inputs::in_sequence, floor, rates.copy_hbm);
+    return stays ? at(hz, Inputs::in_l2, l2, rates.copy_l2) : at(hz, Inputs::in_memory, floor, rates.copy_hbm);
   };
   // Between a high and a low clock, s and clocks: what memory takes and what the units take.
   constexpr double lower = 0.75;

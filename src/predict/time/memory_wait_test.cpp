@@ -24,7 +24,7 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
   const LaunchAtSm& launch = stages.launches[0];
   const SmClocks clocks = sm_clocks(launch);
   const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks));
-  const double hz = by_itself.highest_hz, ramp = by_itself.ramp_seconds, floor = launch.memory.in_sequence;
+  const double hz = by_itself.highest_hz, ramp = by_itself.ramp_seconds, floor = launch.memory.slowest();
   REQUIRE(ramp > 0);
   const MemoryWait wait = memory_wait(launch, ramp, hz, false);
   CHECK(wait.cold > floor);

@@ -11,28 +11,19 @@
 namespace tilescope {
 namespace {
 
-// Blocks placed one by one. Where a launch begins depends on the launches before it: where all blocks start at once,
-// which of them meet on a unit is the mean over all beginnings, or over some of them where a GPU that no one built has
-// tens of thousands of units.
 Placement placed_one_by_one(const BoundIsland& bound, std::int64_t resident, const BlockClocks& clocks) {
   const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
-  const std::int64_t units = bound.hardware.units.value, blocks = std::ssize(steps);
+  const std::int64_t units = bound.hardware.units.value;
   if (!at_work(bound, Mechanism::first_places)) return place_blocks(steps, units, resident, clocks);
-  const std::int64_t starts = blocks <= units * resident ? launch_starts(bound.hardware) : 1;
-  constexpr std::int64_t most_placed = std::int64_t{1} << 21;  // all beginnings of 1448 units
-  const std::int64_t stride = ceil_div(starts, std::max<std::int64_t>(1, most_placed / units)),
-                     taken = ceil_div(starts, stride);
-  Placement mean;
-  for (std::int64_t start = 0; start < starts; start += stride) {
-    const Placement placed =
-        place_blocks(steps, units, resident, clocks, units_of_first_blocks(bound.hardware, blocks, resident, start));
-    mean.clocks += placed.clocks / static_cast<double>(taken), mean.busy += placed.busy / static_cast<double>(taken);
-  }
-  return mean;
+  return place_blocks(steps, units, resident, clocks,
+                      units_of_first_blocks(bound.hardware, std::ssize(steps), resident));
 }
 
+}  // namespace
+
 // What comes before the first step of a launch counts on the SMs that hold a block; no less than a block's own steps.
-Placement placed_with(const LaunchAtSm& launch, const SmStep& how, double steps) {
+Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& at_sm) {
+  const auto& [steps, how] = at_sm;
   const BoundIsland& bound = launch.bound;
   const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
@@ -50,15 +41,6 @@ Placement placed_with(const LaunchAtSm& launch, const SmStep& how, double steps)
     placed.clocks = std::max(placed.clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * how.latency);
   }
   placed.busy = held * placed.clocks;
-  return placed;
-}
-
-}  // namespace
-
-PlacedBlocks placed_blocks(const LaunchAtSm& launch, const SmClocks& clocks) {
-  PlacedBlocks placed;
-  placed.in_sequence = placed_with(launch, clocks.step, clocks.steps);
-  placed.standalone = clocks.differ ? placed_with(launch, clocks.standalone, clocks.steps) : placed.in_sequence;
   return placed;
 }
 

@@ -6,10 +6,6 @@
 
 namespace tilescope {
 
-// In a sequence of launches, and by itself with its inputs in memory.
-struct PlacedBlocks {
-  Placement in_sequence, standalone;
-};
-PlacedBlocks placed_blocks(const LaunchAtSm& launch, const SmClocks& clocks);
+Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& clocks);
 
 }  // namespace tilescope

@@ -1,0 +1,63 @@
+// Tests the waits of a step: its own chain and its loads are two lists that add up, and a shorter latency shortens
+// both.
+#include "predict/sm/latency.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "predict/point/mechanisms.h"
+#include "predict/sm/textbook.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::array fields{&StepLatency::matrix, &StepLatency::special, &StepLatency::alu, &StepLatency::between,
+                            &StepLatency::rows};
+
+std::vector<StepLatency> latencies(const Plan& plan, const HardwareProfile& hardware, const Point& point, Inputs inputs,
+                                   const Faster& faster = as_it_is) {
+  const Staged stages = staged(plan, hardware, point);
+  std::vector<StepLatency> all;
+  for (const LaunchAtSm& launch : stages.launches)
+    all.push_back(latency_of(launch, sm_rates(hardware), 1000, inputs, faster));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a step waits for its chain and for its loads: each without the other add up to both, launch by launch") {
+  const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  std::mt19937 engine(419);
+  int chains = 0, loads = 0;
+  for (const char* kernel : {"flash1", "reference", "reference_fp32", "backward_split", "pytorch_efficient",
+                             "fused_wgmma", "case_study", "split_kv"}) {
+    CAPTURE(kernel);
+    const Plan plan = load_plan_for_kernel(kernel, data);
+    for (int i = 0; i < 6; ++i) {
+      const std::int64_t head_dim = i % 2 == 0 ? 64 : 128, length = 64 * static_cast<std::int64_t>(4 + engine() % 60);
+      Point point = default_point(plan);
+      point.workload = {1, 8, 8, length, length, head_dim, head_dim};
+      if (std::string(kernel) == "split_kv") point.workload.q_len = 1;
+      const Inputs inputs = engine() % 2 == 0 ? Inputs::in_memory : Inputs::in_l2;
+      const auto both = latencies(plan, hardware, point, inputs);
+      Faster faster = as_it_is;
+      faster[static_cast<std::size_t>(Lever::latency)] = 2;
+      const auto halved = latencies(plan, hardware, point, inputs, faster);
+      point.time = without(Mechanism::load_waits);
+      const auto chain = latencies(plan, hardware, point, inputs);
+      point.time = without(Mechanism::chain_waits);
+      const auto load = latencies(plan, hardware, point, inputs);
+      for (std::size_t launch = 0; launch < both.size(); ++launch)
+        for (const auto field : fields) {
+          CHECK(both[launch].*field == doctest::Approx(chain[launch].*field + load[launch].*field));
+          CHECK(halved[launch].*field == doctest::Approx(both[launch].*field / 2));
+          chains += chain[launch].*field > 0, loads += load[launch].*field > 0;
+        }
+    }
+  }
+  CHECK(chains > 100);
+  CHECK(loads > 20);
+}
+
+}  // namespace tilescope
