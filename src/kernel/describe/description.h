@@ -66,7 +66,7 @@ struct Description {
   std::string program;                                        // step_program.h
 
   std::string launch_name() const;  // in its schedule
-  std::string yaml() const;  // the descriptor; the source of each value, and what is missing, are comments
+  std::string yaml() const;         // the descriptor; the source of each value, and what is missing, are comments
 };
 
 // The format that a descriptor calls "fp16" where instructions say "F16"; empty: none of attention's.
