@@ -40,6 +40,7 @@ struct DescribeInput {
   std::string name;  // of the descriptor
   AttentionFacts facts{};
   KernelLaunch launch{};
+  std::int64_t l2_bytes = 0;           // of the GPU that ran it; 0: not known
   std::optional<Workload> workload{};  // of the launch
   std::string mask = "none";           // of the launch
   ValueSource sizes_from = ValueSource::given;

@@ -44,12 +44,18 @@ StepRange steps_of(const ReadMask& mask, const TileSizes& t, std::int64_t tile, 
 class Search {
  public:
   // `least_steps`: a block loads so many tiles of keys ahead, even where a mask leaves it fewer.
-  Search(const LaunchEvidence& evidence, const TileSizes& tile, const ReadLaunch& launch, std::int64_t least_steps)
+  Search(const LaunchEvidence& evidence, const TileSizes& tile, const ReadLaunch& launch, std::int64_t least_steps,
+         const std::optional<Workload>& known)
       : evidence_(evidence),
         tile_(tile),
         launch_(launch),
         least_steps_(least_steps),
-        candidates_(candidate_lengths(evidence)) {}
+        candidates_(candidate_lengths(evidence)) {
+    if (!known) return;
+    std::set<std::int64_t> all(candidates_.begin(), candidates_.end());
+    all.insert({known->batch, known->heads_q, known->heads_kv, known->q_len, known->kv_len});
+    candidates_.assign(all.begin(), all.end());
+  }
 
   std::vector<SizeReading> readings() {
     const auto& grid = launch_.grid;
@@ -273,8 +279,8 @@ LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile, 
     sizes.unknown.emplace_back("sizes: integers in memory decide which keys blocks read");
     return sizes;
   }
-  std::vector<SizeReading> readings = Search(evidence, tile, *launch, 0).readings();
-  if (readings.empty() && tile.stages > 1) readings = Search(evidence, tile, *launch, tile.stages).readings();
+  std::vector<SizeReading> readings = Search(evidence, tile, *launch, 0, known).readings();
+  if (readings.empty() && tile.stages > 1) readings = Search(evidence, tile, *launch, tile.stages, known).readings();
   if (known) std::erase_if(readings, [&](const SizeReading& r) { return !has_sizes(r, *known); });
   keep_best(readings, evidence, tile);
   sizes.readings = static_cast<std::int64_t>(readings.size());
