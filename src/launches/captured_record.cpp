@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "import/recognise.h"
 #include "kernel/describe/description.h"
 
@@ -110,6 +111,21 @@ validate::MeasurePoint described_point(const AttentionFacts& facts, const Worklo
   if (const auto format = parse_format(operand_format(facts.operands))) point.dtype = *format;
   if (const auto loaded = parse_format(operand_format(facts.loaded_as))) point.dtypes["kv"] = Dtype{*loaded};
   return point;
+}
+
+void set_described_formats(const std::string& dtypes, validate::MeasurePoint& point) {
+  if (dtypes.size() < 2) return;
+  std::string text = dtypes.substr(1, dtypes.size() - 2);
+  std::erase_if(text, [](char c) { return c == '{' || c == '}' || c == '"' || c == ' '; });
+  for (const std::string& entry : split(text, ',')) {
+    const std::size_t colon = entry.find(':');
+    const bool alone = text == entry && parse_dtype(entry);
+    const std::string key = alone ? "all" : entry.substr(0, colon);
+    const auto dtype = parse_dtype(alone ? entry : colon == std::string::npos ? "" : entry.substr(colon + 1));
+    if (!dtype) continue;
+    if (key == "all") point.dtype = dtype->format, point.dtypes.clear();
+    else point.dtypes.insert_or_assign(key, *dtype);
+  }
 }
 
 std::string hardware_of_launch(const capture::Capture& found, const CapturedLaunch& launch, const std::string& from,

@@ -23,6 +23,9 @@ validate::Record captured_record(const CapturedGroup& group, const validate::Mea
                                  const std::string& hardware, const std::string& from);
 
 // The point of a described kernel's launch; `descriptor`: its file.
+// The formats of a description's `dtypes`, as in "[fp16]" or "[{all: fp16, kv: \"int8:g64:b2\"}]".
+void set_described_formats(const std::string& dtypes, validate::MeasurePoint& point);
+
 validate::MeasurePoint described_point(const AttentionFacts& facts, const Workload& workload, const std::string& mask,
                                        const std::filesystem::path& descriptor);
 

@@ -48,7 +48,8 @@ LaunchSizes sizes_of(const LaunchEvidence& evidence, const AttentionFacts& facts
   const BlockTile tile = block_tile(facts, launch, missing);
   if (tile.tile_q == 0 || tile.tile_kv == 0) return {};
   const std::int64_t bytes = std::max<std::int64_t>(1, facts.loaded_bits / 8);
-  return launch_sizes(evidence, {tile.tile_q, tile.tile_kv, facts.head_dim, facts.v_head_dim, bytes}, known);
+  return launch_sizes(evidence, {tile.tile_q, tile.tile_kv, facts.head_dim, facts.v_head_dim, bytes, tile.stages},
+                      known);
 }
 
 }  // namespace tilescope::launches

@@ -183,12 +183,20 @@ class CaptureReader {
     program_.attention.push_back(std::move(row));
   }
 
+  std::int64_t l2_bytes_of(const CapturedLaunch& launch) const {
+    for (const capture::CapturedProcess& process : found_->processes)
+      for (const capture::CapturedDevice& device : process.devices)
+        if (device.ordinal == launch.device.value_or(0)) return device.l2_bytes;
+    return 0;
+  }
+
   void describe_row(const CaptureGroup& group, const AttentionFacts& facts, AttentionLaunches& row) {
     const CapturedLaunch& first = *group.launches.launches.front();
     const StatedSizes& sizes = group.sizes;
     DescribeInput input{.name = file_stem(row.kernel, ++described_),
                         .facts = facts,
                         .launch = launch_of(first),
+                        .l2_bytes = l2_bytes_of(first),
                         .workload = sizes.workload,
                         .mask = sizes.mask.substr(0, sizes.mask.find(':')),
                         .sizes_from = sizes.from == "launch" ? ValueSource::launch : ValueSource::given};
@@ -216,6 +224,7 @@ class CaptureReader {
     if (program_.hardware.empty())
       program_.hardware = hardware_of_launch(*found_, first, program_.from, asked_->hardware);
     validate::MeasurePoint point = described_point(facts, *group.sizes.workload, group.sizes.mask, file);
+    set_described_formats(value_of(description.kernel, "dtypes"), point);
     if (description.is_part) point.splits = description.splits;
     validate::Record record = captured_record(group.launches, point, program_.hardware, program_.from);
     record.islands.front().name = description.launch_name();

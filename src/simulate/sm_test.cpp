@@ -138,6 +138,38 @@ TEST_CASE("no warp passes a barrier before the last one has come") {
   CHECK_THROWS_AS(simulate_steady({code, 8}, plain_limits(), 1), InputError);
 }
 
+TEST_CASE("warpgroups that take turns at products and at special functions are never both between turn and turn") {
+  SmOperation turn = operation(SmPart::none, 0), give = operation(SmPart::none, 0);
+  turn.effect = SmEffect::barrier_sync, give.effect = SmEffect::barrier_arrive;
+  turn.number = give.number = SmOperation::turn, turn.count = give.count = 8;
+  SmOperation product = operation(SmPart::tensor, 64), wait = operation(SmPart::none, 0);
+  product.effect = SmEffect::product, product.count = 1, product.latency = ticks(73);
+  wait.effect = SmEffect::product_wait;
+  const std::vector<SmOperation> code{
+      turn, product, wait, give, turn, operation(SmPart::xu, 8), operation(SmPart::xu, 8), give};
+  const SmSteady steady = simulate_steady({code, 8}, plain_limits(), 1, 6);
+  struct Turn {
+    Ticks begin, end;
+    int group;
+  };
+  std::vector<Turn> turns;
+  std::array<std::vector<Ticks>, 8> begun;  // by warp
+  for (const SmEvent& event : steady.events) {
+    const auto warp = static_cast<std::size_t>(event.warp);
+    if (event.operation == 1 || event.operation == 5) begun[warp].push_back(event.issued);
+    if ((event.operation != 3 && event.operation != 7) || begun[warp].empty()) continue;
+    turns.push_back({begun[warp].back(), event.issued, event.warp / 4});
+  }
+  int checked = 0;
+  for (const Turn& a : turns)
+    for (const Turn& b : turns)
+      if (a.group != b.group) {
+        ++checked;
+        CHECK((a.end <= b.begin || b.end <= a.begin));
+      }
+  CHECK(checked > 100);
+}
+
 TEST_CASE("copies hold a wait for their group, as far as other groups may stay in flight") {
   SmOperation copy = operation(SmPart::memory, 1), group = operation(SmPart::none, 0), wait = group;
   copy.effect = SmEffect::copy, copy.copy = ticks(8), copy.shared = ticks(4);

@@ -59,7 +59,7 @@ def main(arguments):
     kinds = {}
     for place, line in enumerate(launches):
         kernel = kernels[line["kernel"]]
-        if (kernel["module"], kernel["symbol"]) in of_attention:
+        if (kernel.get("module"), kernel["symbol"]) in of_attention:
             kinds.setdefault(kind(line), []).append(place)
     kept = [(places, launch) for places in kinds.values() if (launch := merged([launches[place] for place in places]))]
     used = sorted({launch["kernel"] for _, launch in kept})
@@ -74,7 +74,7 @@ def main(arguments):
         written.append({key: value for key, value in kernels[number].items() if key != "parameters"} | {"parameters": []})
     stored = []
     for line in facts:
-        if "facts" in line and any(kernels[number]["symbol"] == line["kernel"] and kernels[number]["module"] == line["module"]
+        if "facts" in line and any(kernels[number]["symbol"] == line["kernel"] and kernels[number].get("module") == line["module"]
                                    for number in used):
             line["facts"] = {key: value for key, value in line["facts"].items() if key != "program"}
             stored.append(line)

@@ -40,6 +40,7 @@ struct DescribeInput {
   std::string name;  // of the descriptor
   AttentionFacts facts{};
   KernelLaunch launch{};
+  std::int64_t l2_bytes = 0;           // of the GPU that ran it; 0: not known
   std::optional<Workload> workload{};  // of the launch
   std::string mask = "none";           // of the launch
   ValueSource sizes_from = ValueSource::given;
@@ -66,7 +67,7 @@ struct Description {
   std::string program;                                        // step_program.h
 
   std::string launch_name() const;  // in its schedule
-  std::string yaml() const;  // the descriptor; the source of each value, and what is missing, are comments
+  std::string yaml() const;         // the descriptor; the source of each value, and what is missing, are comments
 };
 
 // The format that a descriptor calls "fp16" where instructions say "F16"; empty: none of attention's.

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/contains.h"
+#include "cost/mask_ends.h"
 #include "predict/point/block_memory.h"
 #include "predict/point/products.h"
 #include "predict/point/tensor_memory.h"
@@ -40,70 +41,6 @@ void guard_unmasked(Nest& nest) {
   if (nest.guarded() || nest.mask->masks() || nest.chunked.present()) return;
   nest.find_guarded_pair();
   if (nest.query_loop < 0 || nest.key_loop < 0) nest.query_loop = nest.key_loop = -1;
-}
-
-// The sums less the keys of each block's last tile that lie behind the last multiple of `multiple` with a key that a
-// row of its tile of queries sees. Contiguous masks on keys that are not cut into parts.
-NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool whole_tiles) {
-  if (multiple == 0 || nest.keys_are_chunked() || !nest.mask->contiguous()) return sums;
-  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
-                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
-  const LiveTiles seen(*nest.mask, query.size, key.size, query.tile, 1);  // to the key
-  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
-    const TileRange keys = seen.keys_of(tile);
-    if (keys.empty()) continue;
-    const std::int64_t start = (keys.end - 1) / key.tile * key.tile,
-                       end = whole_tiles ? start + key.tile : std::min(start + key.tile, key.size);
-    const std::int64_t behind =
-        std::max<std::int64_t>(0, end - start - ceil_div(keys.end - start, multiple) * multiple);
-    sums.tiles.keys_pairs -= behind;
-    sums.tiles.area -= behind * (whole_tiles ? query.tile : seen.rows(tile));
-  }
-  return sums;
-}
-
-// The sums less the scores that no instruction computes (NarrowScores). Rows past the end of a tile see what the last
-// one sees.
-NestSums narrowed(const Nest& nest, NestSums sums, const NarrowScores& narrow) {
-  if (narrow.keys == 0 || nest.keys_are_chunked() || !nest.mask->contiguous()) return sums;
-  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
-                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
-  const LiveTiles tiles = nest.live_tiles(), seen(*nest.mask, query.size, key.size, narrow.rows, 1);
-  std::int64_t left = 0;  // keys, for each `rows` rows
-  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
-    const TileRange range = tiles.keys_of(tile);
-    if (range.empty()) continue;
-    const std::int64_t start = (range.end - 1) * key.tile;
-    for (std::int64_t row = tile * query.tile; row < (tile + 1) * query.tile; row += narrow.rows) {
-      const std::int64_t end = seen.keys_of(std::min(row / narrow.rows, seen.query_tiles() - 1)).end;
-      left += std::max<std::int64_t>(
-          0, key.tile - ceil_div(std::max<std::int64_t>(1, end - start), narrow.keys) * narrow.keys);
-    }
-  }
-  sums.tiles.keys_pairs -= left * narrow.rows / query.tile;
-  sums.tiles.area -= left * narrow.rows;
-  return sums;
-}
-
-// The sums less the tiles of keys at a block's end of which no row among `rows` sees a key: its warpgroup leaves them
-// out. Rows past the end of a tile see what the last one sees.
-NestSums with_own_last_tiles(const Nest& nest, NestSums sums, std::int64_t rows) {
-  if (rows == 0 || nest.keys_are_chunked() || !nest.mask->contiguous()) return sums;
-  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
-                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
-  const LiveTiles tiles = nest.live_tiles(), own(*nest.mask, query.size, key.size, rows, key.tile);
-  std::int64_t left = 0;  // tiles, for each `rows` rows
-  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
-    const TileRange range = tiles.keys_of(tile);
-    if (range.empty()) continue;
-    for (std::int64_t row = tile * query.tile; row < (tile + 1) * query.tile; row += rows) {
-      const TileRange seen = own.keys_of(std::min(row / rows, own.query_tiles() - 1));
-      left += range.end - std::clamp(seen.empty() ? range.first : seen.end, range.first, range.end);
-    }
-  }
-  sums.tiles.keys_pairs -= left * key.tile * rows / query.tile;
-  sums.tiles.area -= left * key.tile * rows;
-  return sums;
 }
 
 }  // namespace
@@ -191,7 +128,7 @@ void bind_sums(BoundIsland& bound) {
   bound.whole = sums_of(bound.nest, true);
   const NestSums computed = with_own_last_tiles(bound.nest, bound.whole, bound.how.own_last_tile);
   bound.summed = stopped(bound.nest, computed, bound.how.stops_at_last_key, true);
-  bound.scored = narrowed(bound.nest, computed, bound.how.narrow_scores);
+  bound.scored = narrowed(bound.nest, computed, bound.how.narrow_scores.rows, bound.how.narrow_scores.keys);
 }
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {

@@ -2,6 +2,7 @@
 // fit.
 #include <doctest/doctest.h>
 
+#include "predict/described_kernel.h"
 #include "predict/predict.h"
 
 namespace tilescope {
@@ -57,6 +58,31 @@ TEST_CASE(
   CHECK(checked >= 24);
   MESSAGE("variants checked: " << checked << ", of which " << spilling << " spill");
   CHECK(spilling > 0);
+}
+
+TEST_CASE("shared memory beside the tiles may vary with the stages: a variant states its own") {
+  const Plan plan = plan_of(R"(schedule: flash2
+dtypes: [fp16]
+head_dims: [64]
+masks: [none]
+islands:
+  - {name: forward, tensor_path: wgmma, mma: {m: 64, n: columns, k: 16}, block_order: [q, heads, batch]}
+code:
+  facts: [{launch: forward, smem_extra_bytes: 1024}]
+  variants:
+    - {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 8, stages: 2, smem_extra_bytes: 256}
+    - {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 8, stages: 3, smem_extra_bytes: 384}
+    - {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 8, stages: 4}
+)");
+  const HardwareProfile hardware = find_profile("h200_sxm", std::filesystem::path(TILESCOPE_SOURCE_DIR) / "hardware");
+  constexpr std::int64_t q = 128 * 64 * 2, stage = 2 * 64 * 64 * 2, extra[] = {256, 384, 1024};
+  REQUIRE(plan.kernel.variants.size() == std::size(extra));
+  for (std::size_t i = 0; i < std::size(extra); ++i) {
+    Prediction prediction;
+    predict(plan, hardware, point_of(plan, plan.kernel.variants[i]), prediction);
+    for (const FootprintRow& row : prediction.footprint)
+      if (row.level == Boundary::smem) CHECK(row.bytes == q + plan.kernel.variants[i].stages * stage + extra[i]);
+  }
 }
 
 }  // namespace tilescope

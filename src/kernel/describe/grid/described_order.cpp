@@ -27,6 +27,16 @@ void describe_parts(const GridUse& use, const Workload& w, Description& out) {
                          true});
 }
 
+// Whether Q, K, V and O fit half of the L2, so that every byte is read from memory once whatever the order.
+bool fits_half_l2(const DescribeInput& input) {
+  const Workload& w = *input.workload;
+  const std::int64_t bytes = std::max<std::int64_t>(1, input.facts.operand_bits / 8);
+  const double rows = static_cast<double>(w.batch) * static_cast<double>(w.heads_q) * static_cast<double>(w.q_len),
+               keys = static_cast<double>(w.batch) * static_cast<double>(w.heads_kv) * static_cast<double>(w.kv_len);
+  return 2 * static_cast<double>(bytes) * (rows + keys) * static_cast<double>(w.d_qk + w.d_v) <
+         static_cast<double>(input.l2_bytes);
+}
+
 }  // namespace
 
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
@@ -41,6 +51,11 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   if (input.facts.persistent && input.workload && !input.sizes.order.empty()) {
     DescribedPart{out.island}.add("block_order", "[" + input.sizes.order + "]", ValueSource::launch,
                                   "which bytes the first tiles of the blocks read");
+    return;
+  }
+  if (input.facts.persistent && input.workload && fits_half_l2(input)) {
+    DescribedPart{out.island}.add("block_order", "[q, heads, batch]", ValueSource::launch,
+                                  "not seen; all arrays fit half of the L2, which any order fills alike");
     return;
   }
   if (!input.workload || grid[0] == 0 || input.facts.persistent) {

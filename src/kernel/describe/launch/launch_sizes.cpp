@@ -43,8 +43,19 @@ StepRange steps_of(const ReadMask& mask, const TileSizes& t, std::int64_t tile, 
 
 class Search {
  public:
-  Search(const LaunchEvidence& evidence, const TileSizes& tile, const ReadLaunch& launch)
-      : evidence_(evidence), tile_(tile), launch_(launch), candidates_(candidate_lengths(evidence)) {}
+  // `least_steps`: a block loads so many tiles of keys ahead, even where a mask leaves it fewer.
+  Search(const LaunchEvidence& evidence, const TileSizes& tile, const ReadLaunch& launch, std::int64_t least_steps,
+         const std::optional<Workload>& known)
+      : evidence_(evidence),
+        tile_(tile),
+        launch_(launch),
+        least_steps_(least_steps),
+        candidates_(candidate_lengths(evidence)) {
+    if (!known) return;
+    std::set<std::int64_t> all(candidates_.begin(), candidates_.end());
+    all.insert({known->batch, known->heads_q, known->heads_kv, known->q_len, known->kv_len});
+    candidates_.assign(all.begin(), all.end());
+  }
 
   std::vector<SizeReading> readings() {
     const auto& grid = launch_.grid;
@@ -149,7 +160,8 @@ class Search {
   bool has_steps(const GridReading& reading, const ReadMask& mask, std::int64_t q_len, std::int64_t kv_len) const {
     return std::all_of(launch_.tiles.begin(), launch_.tiles.end(), [&](const ReadTile& tile) {
       const std::int64_t q = reading.indices_of(tile.linear)[0];
-      return steps_of(mask, tile_, q, q_len, kv_len).count == tile.key_steps;
+      const std::int64_t steps = steps_of(mask, tile_, q, q_len, kv_len).count;
+      return std::max(steps, std::min(least_steps_, parts(kv_len, tile_.tile_kv))) == tile.key_steps;
     });
   }
 
@@ -169,6 +181,7 @@ class Search {
   const LaunchEvidence& evidence_;
   const TileSizes& tile_;
   const ReadLaunch& launch_;
+  std::int64_t least_steps_;
   std::vector<std::int64_t> candidates_;
   std::vector<SizeReading> found_;
 };
@@ -266,7 +279,8 @@ LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile, 
     sizes.unknown.emplace_back("sizes: integers in memory decide which keys blocks read");
     return sizes;
   }
-  std::vector<SizeReading> readings = Search(evidence, tile, *launch).readings();
+  std::vector<SizeReading> readings = Search(evidence, tile, *launch, 0, known).readings();
+  if (readings.empty() && tile.stages > 1) readings = Search(evidence, tile, *launch, tile.stages, known).readings();
   if (known) std::erase_if(readings, [&](const SizeReading& r) { return !has_sizes(r, *known); });
   keep_best(readings, evidence, tile);
   sizes.readings = static_cast<std::int64_t>(readings.size());

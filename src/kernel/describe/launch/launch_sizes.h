@@ -13,6 +13,7 @@ namespace tilescope {
 // What the code says of a block's work.
 struct TileSizes {
   std::int64_t tile_q = 0, tile_kv = 0, head_dim = 0, v_head_dim = 0, element_bytes = 2;
+  std::int64_t stages = 0;  // tiles of keys in shared memory; 0: not known
 };
 
 struct LaunchSizes {

@@ -1,0 +1,124 @@
+// Captures of our own kernels and of JAX's Pallas, whose code nobody described: capture, describe, predict, compare,
+// without a GPU and without a disassembler.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "launches/rows.h"
+#include "launches/stated_sizes.h"
+#include "records/capture/capture_lines.h"
+
+using namespace tilescope;
+using namespace tilescope::launches;
+
+namespace {
+
+std::vector<LaunchRow> replayed(const std::string& name) {
+  const std::string place = std::string(TILESCOPE_SOURCE_DIR) + "/validate/captures/" + name + ".jsonl";
+  const TemporaryDirectory descriptors("tilescope-replay");
+  KernelFacts facts(place, std::nullopt);
+  const ProgramLaunches program = launches_of_capture(
+      capture::read_capture(place), facts, name, {.hardware = {}, .points = {}, .descriptors = descriptors.path()});
+  return launch_rows(program, TILESCOPE_SOURCE_DIR, validate::Experiment{});
+}
+
+// How many launches lie within a tolerance.
+struct Within {
+  int all = 0, close = 0;
+  double worst = 0;
+  std::string worst_of;
+  void add(double predicted, double counted, double most, const std::string& label) {
+    const double error = counted == 0 ? (predicted == 0 ? 0 : 1) : std::abs(predicted / counted - 1);
+    ++all, close += error <= most;
+    if (error >= worst) worst = error, worst_of = label;
+  }
+  double share() const { return all == 0 ? 0 : static_cast<double>(close) / all; }
+  std::string text() const { return fmt::format("{} of {}, worst {:.2f} % ({})", close, all, 100 * worst, worst_of); }
+};
+
+// What a program of launches comes to.
+struct Replay {
+  Within flop, l2_read, hbm_read, operands;
+  int launches = 0;
+  std::map<std::string, int> missing;   // launches that are not predicted, by the reason
+  std::map<std::string, bool> variant;  // by kernel: whether tile, warps and stages are those that the program states
+
+  explicit Replay(const std::vector<LaunchRow>& rows) {
+    for (const LaunchRow& row : rows) {
+      ++launches;
+      add_variant(row.launches);
+      if (!row.prediction) ++missing[row.launches.missing.empty() ? "" : row.launches.missing.front()];
+      else
+        for (const ComparisonRow& each : row.prediction->compared) add_quantity(each, label(row));
+    }
+    for (const auto& [name, within] :
+         {std::pair{"FLOP", &flop}, {"L2 -> SM", &l2_read}, {"HBM read", &hbm_read}, {"operands", &operands}})
+      MESSAGE(fmt::format("{}: {}", name, within->text()));
+    for (const auto& [reason, count] : missing) MESSAGE(fmt::format("{} launches: {}", count, reason));
+  }
+
+  double right_variants() const {
+    const auto right = std::count_if(variant.begin(), variant.end(), [](const auto& each) { return each.second; });
+    return static_cast<double>(right) / static_cast<double>(variant.size());
+  }
+
+ private:
+  static std::string label(const LaunchRow& row) {
+    const auto& ranges = row.launches.ranges;
+    return fmt::format("{}, {}, {}", row.launches.recognised, row.prediction->sizes, ranges.empty() ? "" : ranges[0]);
+  }
+
+  void add_quantity(const ComparisonRow& row, const std::string& label) {
+    if (row.quantity == "tensor_flop") flop.add(row.predicted, row.measured, 0, label);
+    if (row.label() == "traffic l2 read") l2_read.add(row.predicted, row.measured, 0.01, label);
+    if (row.label() == "traffic hbm read") hbm_read.add(row.predicted, row.measured, 0.1, label);
+    if (row.label() == "operand_bytes smem read") operands.add(row.predicted, row.measured, 0.02, label);
+  }
+
+  // "tile=q=64,kv=32,warps=4,stages=0" beside "64 x 32, 4 warps, 2 stages, mma.sync fp16".
+  void add_variant(const AttentionLaunches& launch) {
+    if (launch.ranges.empty()) return;
+    const auto point = point_of_range(launch.ranges.front());
+    const auto tile = point ? point->options.text("tile") : std::nullopt;
+    if (!tile || launch.recognised.empty()) return;
+    std::map<std::string, std::string> sizes;
+    for (const std::string& part : split(*tile, ',')) {
+      const std::size_t equals = part.find('=');
+      sizes[part.substr(0, equals)] = part.substr(equals + 1);
+    }
+    bool fits =
+        launch.recognised.starts_with(fmt::format("{} x {}, {} warps", sizes["q"], sizes["kv"], sizes["warps"]));
+    if (sizes["stages"] != "0")
+      fits = fits && launch.recognised.find(fmt::format(", {} stages", sizes["stages"])) != std::string::npos;
+    if (!variant.try_emplace(launch.symbol, fits).second) return;
+    if (!fits) MESSAGE(fmt::format("stated {}, found {}: {}", *tile, launch.recognised, launch.symbol));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("JAX's Pallas attention, of which no one stated a size: found, predicted and counted on an H100") {
+  const Replay replay(replayed("h100_pallas_counted"));
+  CHECK(replay.launches == 5);
+  CHECK(replay.missing.empty());
+  CHECK(replay.flop.all == 5);
+  CHECK(replay.flop.share() == 1);
+  CHECK(replay.l2_read.share() == 1);  // worst 0.7 %: the first block loads tiles ahead that its mask leaves out
+  CHECK(replay.hbm_read.worst < 0.01);
+}
+
+TEST_CASE("our own kernels, captured, described without a typed key and predicted: as an H100 counted them") {
+  const Replay replay(replayed("h100_own_kernels"));
+  CHECK(replay.missing.empty());
+  CHECK(replay.right_variants() >= 0.95);
+  CHECK(replay.flop.all == 87);
+  CHECK(replay.flop.share() >= 0.9);
+  CHECK(replay.l2_read.share() >= 0.9);
+  CHECK(replay.hbm_read.share() >= 0.9);
+  CHECK(replay.operands.share() >= 0.9);
+}
