@@ -128,7 +128,7 @@ TEST_CASE("a violation inside a sweep names the axis values of its point") {
         "error: --axis: at batch=1, heads_kv=3: heads_q must be a multiple of heads_kv so that every KV head serves "
         "equally many query heads, "
         "found heads_q 4 and heads_kv 3\n");
-  const Outcome huge = run_program(sweep + "--q-len 1m --axis batch=1,1024m");
+  const Outcome huge = run_program(sweep + "--q-len 1m --l2 closed --axis batch=1,1024m");
   CHECK(huge.status == 2);
   CHECK(huge.err == "error: --axis: at batch=1073741824: a count exceeds 2^63 - 1; use smaller sizes\n");
 }

@@ -38,7 +38,7 @@ class Sm {
   }
 
   double run_blocks() {
-    while (finished_ < static_cast<int>(warps_.size())) advance();
+    while (finished_ < std::ssize(warps_)) advance();
     return static_cast<double>(now_) / static_cast<double>(ticks_a_clock);
   }
 
@@ -119,7 +119,8 @@ class Sm {
     Ticks next = never;
     for (const Scheduler& scheduler : schedulers_)
       if (!scheduler.warps.empty()) next = std::min(next, scheduler.next);
-    if (next >= never)
+    // Others may go round and round while the first warp waits for ever.
+    if (next >= never || passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes))
       throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
     now_ = next;
     for (Scheduler& scheduler : schedulers_)
@@ -159,7 +160,6 @@ class Sm {
   }
 
   const Warp& at(int index) const { return warps_[static_cast<std::size_t>(index)]; }
-
   // The oldest warp that can issue does. Returns when to look again.
   Ticks step(Scheduler& scheduler) {
     start_products(scheduler);

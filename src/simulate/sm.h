@@ -53,7 +53,7 @@ struct SmSteady {
   std::vector<SmEvent> events;                      // of some passes, if asked for
 };
 
-// Runs until the state of the SM repeats. Throws InputError when all warps wait for each other. `event_passes`: of the
+// Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
 // first warp, whose events are kept; below 0: the clocks alone, which takes half the time.
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
 

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "base/error.h"
@@ -13,11 +14,14 @@ using namespace tilescope;
 
 namespace {
 
-AttentionFacts test_facts(const std::string& kernel) {
+// Read once: carrying out the integer code of a kernel takes a second.
+const AttentionFacts& test_facts(const std::string& kernel) {
+  static std::map<std::string, AttentionFacts> known;
+  if (const auto found = known.find(kernel); found != known.end()) return found->second;
   const Cubin cubin = test_cubin(kernel);
   FoundFacts found = attention_facts(cubin.kernels.at(0), cubin.compute_capability, test_summary(kernel));
   REQUIRE_MESSAGE(found.facts, found.missing);
-  return *found.facts;
+  return known[kernel] = *found.facts;
 }
 
 struct Known {

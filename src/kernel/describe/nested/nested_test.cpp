@@ -125,7 +125,7 @@ FoundFacts facts_of(const Sizes& sizes, std::mt19937_64& random) {
 TEST_CASE("products in loops inside of a loop over keys: the tile follows from fragments and from where warps read") {
   std::mt19937_64 random(test_seed());
   const auto pick = [&](std::initializer_list<std::int64_t> of) { return *(of.begin() + random() % of.size()); };
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 20; ++round) {
     const Sizes s{.row_warps = pick({1, 2, 4}),
                   .column_warps = pick({1, 2, 4}),
                   .a_tiles = pick({1, 2}),
