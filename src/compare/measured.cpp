@@ -102,8 +102,6 @@ SmemTraffic smem_traffic(const validate::Record& record, const HardwareProfile& 
   const auto copies = counter("ldgsts_instructions"), stores = counter("smem_store_bytes");
   SmemTraffic traffic;
   if (ldsm && (gmma || !wide)) traffic.operands = *ldsm + gmma.value_or(0);
-  else if (wide && gmma)
-    traffic.operands = gmma;  // matrix loads were not counted, and few kernels with wgmma have them
   if (traffic.operands && loads) traffic.read = *traffic.operands + *loads;
   if (copies && stores) traffic.write = *copies * bytes_per_copy + *stores + counter("smem_stsm_bytes").value_or(0);
   return traffic;

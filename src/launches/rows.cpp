@@ -60,6 +60,7 @@ LaunchPrediction prediction_of(const Comparison& comparison, const HardwareProfi
     out.hbm_read.counted = counter_of(point.record, hbm->counters.read);
     out.hbm_write.counted = counter_of(point.record, hbm->counters.write);
   }
+  out.operand_bytes = static_cast<double>(p.operand_bytes);
   out.bound_by = to_string(p.time.bound_by);
   add_helps(p.time, out);
   out.compared = comparison.rows;

@@ -19,9 +19,10 @@ struct PredictedAndCounted {
 struct LaunchPrediction {
   std::string sizes;  // "2 x 16 heads, 2048 x 2048, d128, causal"
   PredictedAndCounted seconds, flop, hbm_read, hbm_write, l2_read, l2_write, smem_read;
-  std::string bound_by;   // the busiest resource
-  std::string helps;      // what saves most were it 10 % faster; empty: not modelled, or nothing does
-  double helps_part = 0;  // part of the time that it saves
+  double operand_bytes = 0;  // predicted: what matrix instructions read from shared memory
+  std::string bound_by;      // the busiest resource
+  std::string helps;         // what saves most were it 10 % faster; empty: not modelled, or nothing does
+  double helps_part = 0;     // part of the time that it saves
   std::vector<ComparisonRow> compared;
 };
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes a capture small enough to commit: a line a kind of launch, with the median of each counter that `run` compares.
 
-    compact_capture.py CAPTURE OUT.jsonl
+    compact_capture.py CAPTURE... OUT.jsonl
 
-CAPTURE: a directory that `tilescope run` or `capture` wrote, with capture.facts.jsonl (what `describe` found). Writes OUT.jsonl
-and OUT.facts.jsonl. Kinds are launches of one kernel, geometry and set of NVTX ranges. Left out: kernels without facts of
+CAPTURE: a directory that `tilescope run` wrote, with capture.facts.jsonl (what `describe` found). Writes OUT.jsonl, with a process a
+capture, and OUT.facts.jsonl. Kinds are launches of one kernel, geometry and set of NVTX ranges. Left out: kernels without facts of
 attention, parameters, tensor maps, starts, programs of steps (time is then predicted without executing them), and kinds of which
 a group of counters is missing.
 """
@@ -48,46 +48,51 @@ def merged(lines):
     return kept
 
 
-def main(arguments):
-    capture, out = pathlib.Path(arguments[0]), pathlib.Path(arguments[1])
+def read(capture):
+    """Lines of a compact capture and its facts, as (process, modules, kernels, launches, facts, what launches show)."""
     lines = [json.loads(text) for text in (capture / "capture.jsonl").read_text().splitlines()]
     facts = [json.loads(text) for text in (capture / "capture.facts.jsonl").read_text().splitlines()]
     of_attention = {(line["module"], line["kernel"]) for line in facts if "facts" in line}
     kernels = [line for line in lines if line["line"] == "kernel"]
     launches = [line for line in lines if line["line"] == "launch"]
-    shown = {line["launch"]: line["shown"] for line in facts if "launch" in line}
     kinds = {}
     for place, line in enumerate(launches):
-        kernel = kernels[line["kernel"]]
-        if (kernel.get("module"), kernel["symbol"]) in of_attention:
+        if (kernels[line["kernel"]].get("module"), kernels[line["kernel"]]["symbol"]) in of_attention:
             kinds.setdefault(kind(line), []).append(place)
     kept = [(places, launch) for places in kinds.values() if (launch := merged([launches[place] for place in places]))]
     used = sorted({launch["kernel"] for _, launch in kept})
-    modules = {kernels[number]["module"] for number in used}
-    written = []
-    for line in lines:
-        if line["line"] == "process":
-            written.append({**line, "command": line["command"][-1:], "pid": 1, "parent": 0})
-        elif line["line"] == "module" and line["hash"] in modules:
-            written.append(line)
-    for number in used:
-        written.append({key: value for key, value in kernels[number].items() if key != "parameters"} | {"parameters": []})
-    stored = []
-    for line in facts:
-        if "facts" in line and any(kernels[number]["symbol"] == line["kernel"] and kernels[number].get("module") == line["module"]
-                                   for number in used):
-            line["facts"] = {key: value for key, value in line["facts"].items() if key != "program"}
-            stored.append(line)
-    for place, (places, launch) in enumerate(kept):
-        kernel = kernels[launch["kernel"]]
-        written.append({**launch, "kernel": used.index(launch["kernel"])})
-        seen = next((shown[p] for p in places if p in shown), None)
-        if seen is not None:
-            stored.append({"schema": "tilescope/capture-facts/1", "launch": place, "kernel": kernel["symbol"],
-                           "grid": launch["grid"], "shown": seen})
-    for file, content in ((out, written), (out.with_suffix(".facts.jsonl"), stored)):
+    names = {(kernels[number]["module"], kernels[number]["symbol"]) for number in used}
+    shown = {line["launch"]: line["shown"] for line in facts if "launch" in line}
+    process = next(line for line in lines if line["line"] == "process")
+    print(f"{capture.name}: {len(kept)} of {len(kinds)} kinds, {len(used)} kernels")
+    return ({**process, "command": process["command"][-1:], "pid": 1, "parent": 0, "notes": []},
+            [line for line in lines if line["line"] == "module" and any(line["hash"] == module for module, _ in names)],
+            [kernels[number] | {"parameters": []} for number in used],
+            [launch | {"kernel": used.index(launch["kernel"])} for _, launch in kept],
+            [line | {"facts": {key: value for key, value in line["facts"].items() if key != "program"}}
+             for line in facts if "facts" in line and (line["module"], line["kernel"]) in names],
+            [next((shown[place] for place in places if place in shown), None) for places, _ in kept])
+
+
+def main(arguments):
+    out = pathlib.Path(arguments[-1])
+    processes, modules, kernels, launches, facts, shows = [], [], [], [], {}, []
+    for number, place in enumerate(arguments[:-1]):
+        process, own_modules, own_kernels, own_launches, own_facts, shown = read(pathlib.Path(place))
+        launches += [launch | {"kernel": launch["kernel"] + len(kernels)} for launch in own_launches]
+        kernels += [kernel | {"process": number} for kernel in own_kernels]
+        processes.append(process)
+        modules += [module for module in own_modules if module not in modules]
+        facts.update({(line["module"], line["kernel"]): line for line in own_facts})
+        shows += shown
+    stored = list(facts.values())
+    for place, shown in enumerate(shows):
+        if shown is not None:
+            stored.append({"schema": "tilescope/capture-facts/1", "launch": place,
+                           "kernel": kernels[launches[place]["kernel"]]["symbol"], "grid": launches[place]["grid"], "shown": shown})
+    for file, content in ((out, processes + modules + kernels + launches), (out.with_suffix(".facts.jsonl"), stored)):
         file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in content))
-    print(f"{len(kept)} of {len(kinds)} kinds, {len(used)} kernels, {out.stat().st_size + out.with_suffix('.facts.jsonl').stat().st_size} bytes")
+    print(f"{len(launches)} launches, {len(kernels)} kernels, {out.stat().st_size + out.with_suffix('.facts.jsonl').stat().st_size} bytes")
 
 
 if __name__ == "__main__":

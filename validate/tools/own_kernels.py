@@ -21,15 +21,22 @@ def facts_of(program, place, symbol, more):
 
 
 def launch_of(captured, symbol, line):
-    """The captured launch without a mask of this kernel, grid and sizes."""
+    """A captured launch of this kernel without a mask: of the line's grid and sizes, else the first, whose sizes the line gets."""
     kernels = [text for text in captured if text["line"] == "kernel"]
+    first = None
     for launch in captured:
-        if launch["line"] == "launch" and kernels[launch["kernel"]]["symbol"] == symbol and launch["grid"] == line["grid"]:
-            name = launch["ranges"][0]  # CUPTI cuts long names
-            stated = json.loads(name if name.endswith("}") else name[:name.rindex(",")] + "}")
-            if stated["mask"] == "none" and all(stated.get(key, size) == size for key, size in line["sizes"].items()):
-                return launch
-    return None
+        if launch["line"] != "launch" or kernels[launch["kernel"]]["symbol"] != symbol:
+            continue
+        stated = dict(word.split("=", 1) for word in launch["ranges"][0].split(" ") if "=" in word)
+        if stated["mask"] != "none":
+            continue
+        sizes = {key: int(stated.get(key, size)) for key, size in line["sizes"].items()}
+        if launch["grid"] == line["grid"] and sizes == line["sizes"]:
+            return launch
+        first = first or (launch, sizes)
+    if first:
+        line["grid"], line["dynamic_smem"], line["sizes"] = first[0]["grid"], first[0]["dynamic_shared_bytes"], first[1]
+    return first[0] if first else None
 
 
 def facts_of_launch(program, capture, captured, launch, symbol, more):

@@ -138,6 +138,10 @@ DecodedInstruction decode(const Instruction& instruction) {
   DecodedInstruction decoded;
   for (const std::string& operand : instruction.operands) decoded.operands.push_back(decode_operand(operand));
   decoded.action = action_of(instruction);
+  decoded.operation = integer_operation(instruction);
+  const bool one = instruction.opcode == "SHF" || instruction.opcode == "USHF" || instruction.opcode == "I2F";
+  decoded.writes_pair =
+      !one && (instruction.has("WIDE") || instruction.has("64") || instruction.has("U64") || instruction.has("S64"));
   decoded.ends_block = transfer_of(instruction).ends_block;
   decoded.recorded = is_recorded(instruction);
   const OpcodeRow& row = opcode_row(instruction.opcode);

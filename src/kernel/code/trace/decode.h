@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernel/code/sass/instruction.h"
+#include "kernel/code/trace/integer_unit.h"
 
 namespace tilescope {
 
@@ -28,6 +29,8 @@ struct DecodedInstruction {
   std::vector<DecodedOperand> operands;
   std::size_t results = 0;  // leading operands that are written
   Action action = Action::none;
+  IntegerOperation operation = IntegerOperation::none;
+  bool writes_pair = false;  // the first register that it writes and the next one
   bool ends_block = false;
   bool recorded = false;               // it accesses global memory, or is one of those that a run notes
   bool follows_integers = false;       // a floating-point number from memory decides no sizes

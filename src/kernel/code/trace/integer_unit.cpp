@@ -296,26 +296,67 @@ Word IntegerSource::value() const {
   return word;
 }
 
-IntegerResult integer_result(const Instruction& i, std::span<const IntegerSource> s) {
+IntegerOperation integer_operation(const Instruction& i) {
+  using Op = IntegerOperation;
   const std::string_view name = plain_name(i.opcode);
+  if (name == "MOV" || name == "R2UR") return Op::move;
+  if (name == "IADD3" || name == "VIADD" || name == "IADD") return Op::add;
+  if (name == "IMAD" || name == "IMUL") return Op::multiply;
+  if (name == "LEA") return Op::scaled_add;
+  if (name == "SHF") return Op::shift;
+  if (name == "LOP3") return Op::logic;
+  if (name == "PLOP3") return Op::predicate_logic;
+  if (name == "ISETP") return Op::compare;
+  if (name == "SEL") return Op::select;
+  if (name == "IMNMX" || name.starts_with("VIMNMX") || name == "VIADDMNMX") return Op::least_or_most;
+  if (name == "PRMT") return Op::permute;
+  if (name == "I2F" || name == "I2FP" || name == "F2I") return Op::convert;
+  if (name == "MUFU" && i.has("RCP")) return Op::reciprocal;
+  const bool bits = name == "IABS" || name == "POPC" || name == "BREV" || name == "FLO" || name == "SGXT";
+  return bits ? Op::bits : Op::none;
+}
+
+IntegerResult integer_result(const Instruction& i, std::span<const IntegerSource> s) {
+  return integer_result(integer_operation(i), i, s);
+}
+
+IntegerResult integer_result(IntegerOperation operation, const Instruction& i, std::span<const IntegerSource> s) {
+  using Op = IntegerOperation;
   if (s.empty()) return {};
-  if (name == "MOV" || name == "R2UR") return {.low = s[0].value(), .high = s[0].high};
-  if (name == "IADD3" || name == "VIADD" || name == "IADD") return add(i, s);
-  if (name == "IMAD" || name == "IMUL") return multiply(i, s);
-  if (name == "LEA") return scaled_add(i, s);
-  if (name == "SHF") return funnel_shift(i, s);
-  if (name == "LOP3") return logic(s);
-  if (name == "PLOP3") return predicate_logic(s);
-  if (name == "ISETP") return compare(i, s);
-  if (name == "SEL") return select(s);
-  if (name == "IMNMX" || name.starts_with("VIMNMX") || name == "VIADDMNMX") return least_or_most(i, s);
-  if (name == "PRMT") return permute(s);
-  if (name == "I2F" || name == "I2FP" || name == "F2I") return convert(i, s);
-  if (name == "MUFU" && i.has("RCP") && s[0].low.known) {
-    const float inverse = 1.0F / std::bit_cast<float>(s[0].value().value);
-    return {.low = Word::of(std::bit_cast<std::uint32_t>(inverse))};
+  switch (operation) {
+    case Op::none:
+      return {};
+    case Op::move:
+      return {.low = s[0].value(), .high = s[0].high};
+    case Op::add:
+      return add(i, s);
+    case Op::multiply:
+      return multiply(i, s);
+    case Op::scaled_add:
+      return scaled_add(i, s);
+    case Op::shift:
+      return funnel_shift(i, s);
+    case Op::logic:
+      return logic(s);
+    case Op::predicate_logic:
+      return predicate_logic(s);
+    case Op::compare:
+      return compare(i, s);
+    case Op::select:
+      return select(s);
+    case Op::least_or_most:
+      return least_or_most(i, s);
+    case Op::permute:
+      return permute(s);
+    case Op::convert:
+      return convert(i, s);
+    case Op::bits:
+      return bits_of(i, s, plain_name(i.opcode));
+    case Op::reciprocal:
+      if (!s[0].low.known) return {};
+      return {.low = Word::of(std::bit_cast<std::uint32_t>(1.0F / std::bit_cast<float>(s[0].value().value)))};
   }
-  return bits_of(i, s, name);
+  return {};
 }
 
 }  // namespace tilescope

@@ -20,7 +20,29 @@ struct IntegerResult {
   Word second{};       // the second carry, or the second predicate of predicate logic
 };
 
+// What computes the results of an opcode; `none`: nothing here does.
+enum class IntegerOperation : std::uint8_t {
+  none,
+  move,
+  add,
+  multiply,
+  scaled_add,
+  shift,
+  logic,
+  predicate_logic,
+  compare,
+  select,
+  least_or_most,
+  permute,
+  convert,
+  reciprocal,
+  bits
+};
+IntegerOperation integer_operation(const Instruction& instruction);
+
 // The results of an instruction whose `sources` stand behind its results; what depends on an unknown value is unknown.
 IntegerResult integer_result(const Instruction& instruction, std::span<const IntegerSource> sources);
+IntegerResult integer_result(IntegerOperation operation, const Instruction& instruction,
+                             std::span<const IntegerSource> sources);
 
 }  // namespace tilescope

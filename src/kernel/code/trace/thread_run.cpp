@@ -338,7 +338,7 @@ class RunningThread {
     std::size_t count = 0;
     for (std::size_t k = decoded.results; k < operands.size() && count < sources.size(); ++k)
       sources[count++] = state_.source(operands[k]);
-    IntegerResult result = integer_result(i, {sources.data(), count});
+    IntegerResult result = integer_result(decoded.operation, i, {sources.data(), count});
     run_.claims = run_.claims || decoded.claims;
     const bool loaded =
         decoded.loads || (decoded.follows_integers && std::any_of(sources.begin(), sources.end(), [](const auto& s) {
@@ -350,16 +350,14 @@ class RunningThread {
       word->loaded = loaded, word->varies = varies;
     state_.forget(i);
     bool first_predicate = true, first_register = true;
-    const bool pair = i.has("WIDE") || i.has("64") || i.has("U64") || i.has("S64");
     for (std::size_t k = 0; k < decoded.results; ++k) {
       const DecodedOperand& to = operands[k];
       if (to.kind == Kind::predicate || to.kind == Kind::uniform_predicate) {
         state_.set(to.kind, to.index, 0, first_predicate ? result.predicate : result.second);
         first_predicate = false;
       } else if (first_register) {
-        const bool shift = i.opcode == "SHF" || i.opcode == "USHF";
         state_.set(to.kind, to.index, 0, result.low);
-        if (pair && !shift && i.opcode != "I2F") state_.set(to.kind, to.index, 1, result.high);
+        if (decoded.writes_pair) state_.set(to.kind, to.index, 1, result.high);
         first_register = false;
       }
     }
