@@ -1,6 +1,9 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "launches/shown_launch.h"
 
 namespace tilescope::launches {
@@ -19,6 +22,16 @@ template <class Sizes, class Do>
 void for_each_flag(Sizes& sizes, const Do& act) {
   act("folded", sizes.folded), act("falling", sizes.falling), act("q_falling", sizes.q_falling);
   act("own_last_tile", sizes.own_last_tile);
+}
+
+constexpr std::int64_t largest_size = std::int64_t{1} << 31;
+
+std::int64_t checked_size(const nlohmann::json& value, const std::string& file) {
+  const bool fits = value.is_number_integer() && value.get<double>() >= 1 && value.get<double>() <= largest_size;
+  if (fits) return value.get<std::int64_t>();
+  throw InputError(Diagnostic{.file = file,
+                              .message = fmt::format("what a launch shows: expected a size from 1 to {}, found {}",
+                                                     largest_size, shown_text(value.dump()))});
 }
 
 }  // namespace
@@ -46,11 +59,11 @@ ShownLaunch read_shown(const std::string& text, const std::string& file) {
     const auto json = nlohmann::json::parse(text);
     ShownLaunch shown;
     if (const auto dims = json.find("head_dims"); dims != json.end())
-      shown.head_dims = {dims->at(0).get<std::int64_t>(), dims->at(1).get<std::int64_t>()};
+      shown.head_dims = {checked_size(dims->at(0), file), checked_size(dims->at(1), file)};
     shown.leaves_out_rows = json.value("leaves_out_rows", false), shown.tensor_maps = json.value("tensor_maps", false);
     LaunchSizes& sizes = shown.sizes;
     for_each_size(sizes, [&](const char* key, std::optional<std::int64_t>& size) {
-      if (const auto found = json.find(key); found != json.end()) size = found->get<std::int64_t>();
+      if (const auto found = json.find(key); found != json.end()) size = checked_size(*found, file);
     });
     sizes.mask = json.value("mask", ""), sizes.order = json.value("order", "");
     for_each_flag(sizes, [&](const char* key, bool& flag) { flag = json.value(key, false); });

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/error.h"
 #include "base/test_seed.h"
 #include "kernel/code/testdata/test_kernels.h"
 
@@ -88,4 +89,13 @@ TEST_CASE("a run says which of the varying parameters decide what it accesses") 
   const ThreadRun run = ThreadMachine(code.section, launch).run({0, 0, 0}, {0, 0, 0}, 1'000'000);
   CHECK(run.varies == varying_bit(keys));
   CHECK((run.varies & varying_bit(scale)) == 0);
+}
+
+TEST_CASE("damaged lines of what launches show are refused with the file, the expectation and the finding") {
+  for (const char* text : {"[]", "{\"batch\": 0}", "{\"q_len\": -5}", "{\"kv_len\": 1e300}", "{\"heads_q\": \"8\"}",
+                           "{\"head_dims\": [64]}", "{\"head_dims\": [64, 9999999999]}", "{\"mask\": 3}",
+                           "{\"falling\": 1}", "{\"unknown\": \"sizes\"}", "{"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(read_shown(text, "capture.facts.jsonl"), InputError);
+  }
 }

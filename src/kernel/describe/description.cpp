@@ -49,6 +49,10 @@ void describe_whole(const DescribeInput& input, const BlockTile& tile, Descripti
            !loaded.empty())
     part.add("dtypes", fmt::format("[{{all: {}, kv: {}}}]", dtype, loaded), ValueSource::code,
              "operands of " + facts.opcode + ", unpacked in the loop");
+  else if (const std::string results = operand_format(facts.results_as);
+           !dtype.empty() && !results.empty() && facts.operand_bits == 8)
+    part.add("dtypes", fmt::format("[{{all: {}, o: {}}}]", dtype, results), ValueSource::code,
+             "operands of " + facts.opcode + ", and conversions behind the products");
   else if (!dtype.empty()) part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
   else out.missing.push_back({"dtypes", "no format of attention has the operands of " + facts.opcode});
   if (tile.values_in_keys)

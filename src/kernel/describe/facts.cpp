@@ -295,6 +295,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   if (copies_by_engine(code)) add_copies(code, found, facts);
   facts.spilled_step = spilled(step), facts.spill_waits = waits_for_spills(loop_code(code, loop));
   add_outside(code, found, facts);
+  facts.results_as = format_of_results(code);
   facts.program = step_program(code, found);
   if (!found.values.a_loaded && !found.values.instruction.a_from_shared) share_columns(facts);
   return {.facts = std::move(facts)};

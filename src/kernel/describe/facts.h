@@ -57,6 +57,7 @@ struct AttentionFacts {
   bool copies_out = false;              // the copy engine stores results
   bool rewrites_tiles = false;          // warps transpose loaded tiles in shared memory
   std::string value_operands;           // "BF16": format of the product with V; empty: not stated
+  std::string results_as;               // "BF16": format of the results, where conversions behind the products state it
   std::int64_t value_bits = 0;          // of the operands of the product with V; 0: not stated
   std::int64_t special_parts = 0;       // keys whose exponentials stand right before their part of that product; 0: all
   // Where products stand in loops inside of the loop over keys, or other warps compute parts (NestedProducts).

@@ -34,7 +34,7 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("rows_stored", f.rows_stored), visit("stores_without_product", f.stores_without_product);
   visit("copies_out", f.copies_out), visit("rewrites_tiles", f.rewrites_tiles);
   visit("score_parts", f.score_parts), visit("q_once_in_smem", f.q_once_in_smem),
-      visit("value_operands", f.value_operands);
+      visit("value_operands", f.value_operands), visit("results_as", f.results_as);
   visit("value_bits", f.value_bits), visit("special_parts", f.special_parts);
   visit("transposed", f.transposed), visit("q_direct", f.q_direct), visit("fetched_bytes", f.fetched_bytes);
   visit("pass", f.pass), visit("p_in_registers", f.p_in_registers), visit("reduces", f.reduces);
@@ -108,11 +108,15 @@ bool of_few(std::string_view name) {
 // Facts that files of an earlier version do not have: then they are not known.
 bool added_later(std::string_view name) {
   if (of_few(name)) return true;
-  constexpr std::string_view names[] = {
-      "rows_stored",   "stores_without_product", "copies_out",  "rewrites_tiles", "value_bits",
-      "special_parts", "q_once_in_smem",         "score_parts", "value_operands", "transposed",
-      "q_direct",      "fetched_bytes",          "pass",        "p_in_registers", "reduces",
-      "program"};
+  constexpr std::string_view names[] = {"rows_stored",    "stores_without_product",
+                                        "copies_out",     "rewrites_tiles",
+                                        "value_bits",     "special_parts",
+                                        "q_once_in_smem", "score_parts",
+                                        "value_operands", "transposed",
+                                        "q_direct",       "fetched_bytes",
+                                        "pass",           "p_in_registers",
+                                        "reduces",        "program",
+                                        "results_as"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

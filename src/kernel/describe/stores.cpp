@@ -102,6 +102,25 @@ bool stores_without_product(const CodeSummary& code) {
   return false;
 }
 
+std::string format_of_results(const CodeSummary& code) {
+  std::vector<bool> inside(code.section.instructions.size());  // a loop with products and without loops
+  for (std::size_t k = 0; k < code.loops.size(); ++k) {
+    CodeCounts pass = code.loops[k].always;
+    pass += code.loops[k].sometimes;
+    const bool holds_loops = std::any_of(code.loops.begin(), code.loops.end(),
+                                         [&](const CodeLoop& other) { return other.parent == k && !other.waits; });
+    if (pass.of(InstructionKind::matrix) == 0 || holds_loops) continue;
+    for (const std::size_t block : code.loops[k].blocks)
+      for (std::size_t i = code.blocks[block].begin; i < code.blocks[block].end; ++i) inside[i] = true;
+  }
+  std::set<std::string> formats;
+  for (std::size_t i = 0; i < inside.size(); ++i)
+    for (const char* format : {"BF16", "F16"})
+      if (!inside[i] && code.section.instructions[i].opcode == "F2FP" && code.section.instructions[i].has(format))
+        formats.insert(format);
+  return formats.size() == 1 ? *formats.begin() : "";
+}
+
 bool rewrites_tiles(const CodeSummary& code) {
   return std::any_of(code.loops.begin(), code.loops.end(), [](const CodeLoop& loop) {
     CodeCounts pass = loop.always;

@@ -21,4 +21,7 @@ bool stores_without_product(const CodeSummary& code);
 // Whether warps read tiles of shared memory as matrices and write them back as matrices, where no product is.
 bool rewrites_tiles(const CodeSummary& code);
 
+// "BF16" or "F16": what conversions of two values outside of the loops of products make; empty: neither, or both.
+std::string format_of_results(const CodeSummary& code);
+
 }  // namespace tilescope
