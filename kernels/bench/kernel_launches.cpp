@@ -1,6 +1,6 @@
 // Launches every built variant once a mask, at known sizes that an NVTX range states in the words that `tilescope run`
-// reads: for `tilescope capture`. `kernel_launches REPEATS KERNEL...` does so that many times, so that a capture sees
-// all of its groups of counters, for these kernels alone where any is named.
+// reads: for `tilescope capture --cold`. `kernel_launches REPEATS KERNEL...` does so that many times: 36 show all nine
+// groups of counters of an H100, four launches a group. For these kernels alone where any is named.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>

@@ -108,11 +108,19 @@ class CaptureReader {
       if (facts) wanted[i] = stated_sizes(*facts, kernel.symbol, launch.ranges, asked_->points).workload;
     }
     facts_->read_launches(*found_, wanted);
+    for (const auto& [place, known] : wanted)
+      if (const ShownLaunch* shown = facts_->shown(place); shown && shown->stages > 0)
+        stages_[stages_key(found_->launches[place])] = shown->stages;
     for (const auto& [place, known] : wanted) {
       const AttentionFacts& facts = *facts_->of(kernel_of(found_->launches[place])).facts;
       const ShownLaunch* shown = facts_->shown(place);
       launched_[place] = shown ? launched_facts(facts, *shown) : facts;
     }
+  }
+
+  // Launches of few steps do not show how many tiles of keys the shared memory of all of them holds.
+  static std::pair<std::int64_t, std::int64_t> stages_key(const CapturedLaunch& launch) {
+    return {launch.kernel, launch.dynamic_shared_bytes};
   }
 
   // As stated; else as the launch shows them.
@@ -201,6 +209,8 @@ class CaptureReader {
                         .mask = sizes.mask.substr(0, sizes.mask.find(':')),
                         .sizes_from = sizes.from == "launch" ? ValueSource::launch : ValueSource::given};
     if (group.shown) input.sizes = group.shown->sizes;
+    if (const auto stages = stages_.find(stages_key(first)); stages != stages_.end())
+      input.launch.stages = stages->second;
     if (sizes.workload) input.sizes.unknown.clear();
     const Description description = describe_kernel(input);
     row.recognised = recognised_text(description, facts);
@@ -236,8 +246,9 @@ class CaptureReader {
   const ProgramAsked* asked_;
   ProgramLaunches program_;
   std::vector<const CapturedKernel*> chosen_;
-  std::set<std::pair<std::string, std::string>> named_;  // like attention, by module and symbol
-  std::map<std::size_t, AttentionFacts> launched_;       // by place of the launch
+  std::set<std::pair<std::string, std::string>> named_;                   // like attention, by module and symbol
+  std::map<std::size_t, AttentionFacts> launched_;                        // by place of the launch
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> stages_;  // by kernel and shared memory
   std::map<std::string, CaptureGroup> groups_;
   std::size_t described_ = 0;
 };

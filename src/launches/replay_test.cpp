@@ -143,7 +143,7 @@ TEST_CASE("our own kernels, described without a typed key: as an H100 counted th
   CHECK(replay.launches == 163);  // a row for each kernel, grid and set of sizes
   const int predicted = replay.flop.all;
   CHECK(predicted >= 0.9 * replay.launches);
-  CHECK(replay.right_variants() >= 0.95);
+  CHECK(replay.right_variants() == 1);  // of those that state their stages, which block_sparse does not
   CHECK(replay.flop.close >= 0.9 * predicted);
   CHECK(replay.l2_read.close >= 0.9 * predicted);
   CHECK(replay.hbm_read.share() == 1);

@@ -91,6 +91,9 @@ Shown carried_out(const Capture& capture, const Family& family) {
   const LaunchedRows rows = facts.stores_log_sum_exp ? leaves_out_rows(code, traced) : LaunchedRows{};
   const LaunchedDims dims = facts.depth_of_pass > 0 ? launched_head_dims(code, traced, facts) : LaunchedDims{};
   shown.launch.leaves_out_rows = rows.left_out, shown.launch.head_dims = dims.dims;
+  const bool copies = facts.copied_bytes > 0 && !facts.copy_engine && facts.pass == AttentionPass::forward;
+  const LaunchedStages stages = copies ? stages_of_copies(code, traced, facts.copied_bytes) : LaunchedStages{};
+  shown.launch.stages = stages.stages;
   const LaunchedEnds ends = facts.unit_threads > warp_threads && facts.pass == AttentionPass::forward
                                 ? ends_of_warpgroups(code, traced)
                                 : LaunchedEnds{};
@@ -98,7 +101,7 @@ Shown carried_out(const Capture& capture, const Family& family) {
   shown.launch.sizes = sizes_of(evidence, launched_facts(facts, shown.launch), launch_of(launch), asked.known);
   shown.launch.tensor_maps = !evidence.maps.empty();
   shown.launch.sizes.own_last_tile = ends.differ;
-  shown.varies = rows.varies | dims.varies | ends.varies | evidence.varies;
+  shown.varies = rows.varies | dims.varies | stages.varies | ends.varies | evidence.varies;
   return shown;
 }
 

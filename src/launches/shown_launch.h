@@ -19,6 +19,7 @@ namespace tilescope::launches {
 struct ShownLaunch {
   std::optional<std::pair<std::int64_t, std::int64_t>> head_dims;  // where the code leaves them to the launch
   bool leaves_out_rows = false;                                    // it stores no log-sum-exp, which the code can
+  std::int64_t stages = 0;  // tiles of keys in shared memory, where copies by threads show them; 0: not known
   LaunchSizes sizes;
   bool tensor_maps = false;  // they state sizes
 };

@@ -41,6 +41,7 @@ std::string shown_json(const ShownLaunch& shown) {
   if (shown.head_dims) json["head_dims"] = {shown.head_dims->first, shown.head_dims->second};
   if (shown.leaves_out_rows) json["leaves_out_rows"] = true;
   if (shown.tensor_maps) json["tensor_maps"] = true;
+  if (shown.stages > 0) json["stages"] = shown.stages;
   const LaunchSizes& sizes = shown.sizes;
   for_each_size(sizes, [&](const char* key, const std::optional<std::int64_t>& size) {
     if (size) json[key] = *size;
@@ -61,6 +62,7 @@ ShownLaunch read_shown(const std::string& text, const std::string& file) {
     if (const auto dims = json.find("head_dims"); dims != json.end())
       shown.head_dims = {checked_size(dims->at(0), file), checked_size(dims->at(1), file)};
     shown.leaves_out_rows = json.value("leaves_out_rows", false), shown.tensor_maps = json.value("tensor_maps", false);
+    if (const auto stages = json.find("stages"); stages != json.end()) shown.stages = checked_size(*stages, file);
     LaunchSizes& sizes = shown.sizes;
     for_each_size(sizes, [&](const char* key, std::optional<std::int64_t>& size) {
       if (const auto found = json.find(key); found != json.end()) size = checked_size(*found, file);

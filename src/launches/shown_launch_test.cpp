@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/test_seed.h"
 #include "kernel/code/testdata/test_kernels.h"
+#include "kernel/describe/nested/launched_dims.h"
 
 using namespace tilescope;
 using namespace tilescope::launches;
@@ -97,5 +98,34 @@ TEST_CASE("damaged lines of what launches show are refused with the file, the ex
                            "{\"falling\": 1}", "{\"unknown\": \"sizes\"}", "{"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(read_shown(text, "capture.facts.jsonl"), InputError);
+  }
+}
+
+TEST_CASE("copies by threads show how many tiles of keys lie in shared memory, once they copy to a place again") {
+  const Cubin cubin = test_cubin("split_kv");
+  const CodeSummary code = test_summary("split_kv");
+  const FoundFacts facts = attention_facts(cubin.kernels.at(0), cubin.compute_capability, code);
+  REQUIRE(facts.facts);
+  // As captured: five entries, two heads, 3000 keys in 47 tiles, so many of them for a block.
+  std::string parameters(160, '\0');
+  const auto put = [&](std::size_t offset, auto value) {
+    std::memcpy(parameters.data() + offset, &value, sizeof(value));
+  };
+  for (std::size_t array : {0, 8, 16, 24, 32, 48, 56}) put(array, std::uint64_t{0x7f8d00000000} + (array << 32));
+  const std::pair<std::size_t, std::int32_t> words[] = {{64, 8},           {68, 1},          {72, 3000}, {76, 2},
+                                                        {84, 47},          {92, 1},          {120, 1},   {136, 1},
+                                                        {152, 0x3e38aa3b}, {156, 0x3f800000}};
+  for (const auto& [offset, word] : words) put(offset, word);
+  std::mt19937 random(test_seed());
+  for (int round = 0; round < 12; ++round) {
+    const auto tiles = static_cast<std::int32_t>(1 + random() % 40);
+    put(88, tiles);
+    TracedLaunch launch;
+    launch.grid = {static_cast<std::uint32_t>((47 + tiles - 1) / tiles), 2, 5}, launch.block = {128, 1, 1};
+    launch.parameters = parameters, launch.addresses = {0, 8, 16, 24, 32, 48, 56};
+    launch.constant_offset = cubin.kernels[0].parameters_offset;
+    CAPTURE(tiles);
+    constexpr std::int64_t stages = 4;
+    CHECK(stages_of_copies(code, launch, facts.facts->copied_bytes).stages == (tiles > stages ? stages : 0));
   }
 }

@@ -105,6 +105,12 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
   const std::int64_t p = facts.p_in_smem ? tile.tile_q * tile.tile_kv * facts.operand_bits / bits_of_byte : 0;
   const std::int64_t q = tile.tile_q * facts.head_dim * facts.operand_bits / bits_of_byte;
   const bool has_q = facts.q_in_smem || facts.q_once_in_smem;
+  for (const bool with_q : {has_q, !has_q}) {
+    const std::int64_t rest = all - p - (with_q ? q : 0) - launch.stages * step;
+    if (launch.stages == 0 || tile.key_bits != 0 || rest < 0) continue;
+    if (tile.stages == 0 || rest < tile.extra_smem) tile.stages = launch.stages, tile.extra_smem = rest;
+  }
+  if (tile.stages > 0) return;
   std::int64_t least = most_extra_smem + 1;
   for (const std::int64_t scale :
        tile.key_bits == 0 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{2, 4, 1})

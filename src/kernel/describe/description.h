@@ -34,6 +34,7 @@ struct KernelLaunch {
   std::array<std::int64_t, 3> grid{0, 0, 0};  // blocks; zeros: not known
   std::int64_t threads = 0;                   // of a block; 0: not known
   std::int64_t dynamic_smem = 0;              // bytes of a block
+  std::int64_t stages = 0;                    // tiles of keys in shared memory, as its copies show them; 0: not known
 };
 
 struct DescribeInput {

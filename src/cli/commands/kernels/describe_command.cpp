@@ -236,7 +236,7 @@ ExitStatus describe(const Arguments& arguments) {
     if (shown) add_launch_sizes(shown->sizes, shown->tensor_maps, input);
     if (!input.workload) add_stated_sizes(source, input);
   }
-  if (shown) input.sizes.own_last_tile = shown->sizes.own_last_tile;
+  if (shown) input.sizes.own_last_tile = shown->sizes.own_last_tile, input.launch.stages = shown->stages;
   input.schedule = arguments.text("schedule").value_or("");
   if (!input.schedule.empty() && input.schedule != "flash2" && input.schedule != "split-kv")
     refuse("--schedule", fmt::format("expected flash2 or split-kv, found '{}'", input.schedule));

@@ -145,6 +145,7 @@ class RunningThread {
       // LDGSTS names the shared address first.
       for (const DecodedOperand& operand : operands)
         if (operand.kind == Kind::memory && (operand.wide_base || operand.wide_ubase)) far_address(operand, access);
+        else if (operand.kind == Kind::memory && i.opcode == "LDGSTS") note_target(operand, access);
     }
     if (unknown_guard) access.known = false;
     // A copy with a false predicate behind its addresses writes zeros and reads nothing.
@@ -155,6 +156,12 @@ class RunningThread {
         return;
       }
     run_.accesses.push_back(std::move(access));
+  }
+
+  void note_target(const DecodedOperand& operand, TracedAccess& access) {
+    const Word address = state_.near_address(operand);
+    run_.varies |= address.varies;
+    if (address.known) access.shared = address.value;
   }
 
   void note_wait(std::size_t at) {

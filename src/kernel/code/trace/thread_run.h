@@ -19,9 +19,10 @@ namespace tilescope {
 struct TracedAccess {
   std::size_t instruction = 0;  // place in the section
   std::uint64_t address = 0;
-  bool known = false;                       // the address
-  std::uint16_t origin = 0;                 // Word::origin
-  std::int64_t map_offset = -1;             // of a tensor map among the parameters; -1: none, or not known
+  bool known = false;            // the address
+  std::uint16_t origin = 0;      // Word::origin
+  std::int64_t shared = -1;      // of cp.async: where in shared memory; -1: another instruction, or not known
+  std::int64_t map_offset = -1;  // of a tensor map among the parameters; -1: none, or not known
   std::vector<std::int64_t> coordinates{};  // of a copy by a tensor map, innermost first; empty: not all are known
 };
 

@@ -58,6 +58,20 @@ LaunchedRows leaves_out_rows(const CodeSummary& code, const TracedLaunch& launch
   return found;
 }
 
+LaunchedStages stages_of_copies(const CodeSummary& code, const TracedLaunch& launch, std::int64_t bytes_of_pass) {
+  constexpr std::int64_t most_instructions = 1'000'000, wide_copy = 16;
+  const ThreadRun run = ThreadMachine(code.section, launch).run({0, 0, 0}, {0, 0, 0}, most_instructions);
+  std::map<std::uint16_t, std::map<std::int64_t, int>> times;  // by array and place
+  for (const TracedAccess& access : run.accesses)
+    if (access.shared >= 0) ++times[access.origin][access.shared];
+  std::int64_t bytes = 0;
+  for (const auto& [array, places] : times)
+    if (std::any_of(places.begin(), places.end(), [](const auto& place) { return place.second > 1; }))
+      bytes += wide_copy * static_cast<std::int64_t>(places.size());
+  const bool whole = bytes_of_pass > 0 && bytes % bytes_of_pass == 0;
+  return {.stages = whole ? bytes / bytes_of_pass : 0, .varies = run.varies};
+}
+
 LaunchedEnds ends_of_warpgroups(const CodeSummary& code, const TracedLaunch& launch) {
   constexpr std::int64_t most_instructions = 4'000'000;
   constexpr std::uint32_t warpgroup = 128;
