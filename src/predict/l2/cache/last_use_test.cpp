@@ -75,7 +75,7 @@ Difference difference(const std::string& gpu, const char* loads, bool as_others)
 }  // namespace
 
 TEST_CASE("loads of last use find in the L2 what counters of sweeps of local memory say") {
-  for (const std::string gpu : {"h100_sxm"}) {
+  for (const std::string gpu : {"h100_sxm", "h200_sxm"}) {
     CAPTURE(gpu);
     const Difference plain = difference(gpu, "plain", false), last_use = difference(gpu, "last_use", false);
     CHECK(plain.read < 0.1);
