@@ -106,7 +106,6 @@ class L2Cache {
   };
   // A fragment among those of its group, which lie side by side.
   struct Piece {
-    int group = 0;
     int part = 0;  // bytes at each home
     int fragment = 0;
   };
@@ -138,9 +137,9 @@ class L2Cache {
   // What a piece and its sets do; `bits`: of a partition's number. In piece_uses.h.
   template <int bits>
   struct PieceUses;
-  // Calls `what` with the uses of this cache.
+  // Calls `what` with the uses of a group's pieces.
   template <class What>
-  auto with_uses(const What& what);
+  auto with_uses(int group, const What& what);
 
   int partitions_ = 1, bits_ = 0;             // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;    // bytes of a group in a partition
