@@ -196,13 +196,15 @@ std::int64_t L2Cache::overwritten(int entry) {
 }
 
 void L2Cache::later(Use use, int entry, int side, int tally) {
-  if (!waiting_) waiting_ = std::make_unique_for_overwrite<Waiting[]>(waits_.size() * static_cast<std::size_t>(depth_));
+  const auto depth = static_cast<std::size_t>(depth_);
+  if (!waiting_) waiting_ = std::make_unique_for_overwrite<Waiting[]>(waits_.size() * depth);
+  const auto all = static_cast<std::uint32_t>(tally << 16 | side << 8) | static_cast<std::uint32_t>(use);
+  Waiting* waiting = waiting_.get();
+  int* waits = waits_.data();
   for (const Fragment& each : fragments_of(entry)) {
     const auto group = static_cast<std::size_t>(each.group);
-    int& waits = waits_[group];
-    waiting_[group * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(waits)] = {
-        each.place, use, static_cast<std::uint8_t>(side), static_cast<std::uint8_t>(tally)};
-    if (++waits == depth_) carry_out(group);
+    waiting[group * depth + static_cast<std::size_t>(waits[group])] = {each.place, all};
+    if (++waits[group] == depth_) carry_out(group);
   }
 }
 

@@ -109,10 +109,14 @@ class L2Cache {
     int part = 0;  // bytes at each home
     int fragment = 0;
   };
+  // A use of a piece that waits, in eight bytes.
   struct Waiting {
     int place;
-    Use use;
-    std::uint8_t side, tally;
+    std::uint32_t use_side_tally;  // a byte each, the use last
+
+    Use use() const { return static_cast<Use>(use_side_tally & 0xff); }
+    int side() const { return static_cast<int>(use_side_tally >> 8 & 0xff); }
+    std::size_t tally() const { return use_side_tally >> 16; }
   };
   // A line of a fragment in a set's order of use, or in the order in which its group was stored.
   struct LruLink {

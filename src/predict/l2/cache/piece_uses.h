@@ -159,14 +159,14 @@ struct L2Cache::PieceUses {
   void carry_out(std::span<const Waiting> all) {
     for (const Waiting& each : all) {
       const auto place = static_cast<std::size_t>(each.place);
-      Tally& tally = cache.tallies_[each.tally];
-      if (each.use == Use::read) {
-        tally.lacked += read(place, each.side);
-      } else if (each.use == Use::store) {
+      Tally& tally = cache.tallies_[each.tally()];
+      if (each.use() == Use::read) {
+        tally.lacked += read(place, each.side());
+      } else if (each.use() == Use::store) {
         const StoreTraffic stored = store(place, false);
         tally.lacked += stored.lacked, tally.written += stored.written;
-      } else if (each.use == Use::missing) {
-        tally.lacked += missing(place, each.side);
+      } else if (each.use() == Use::missing) {
+        tally.lacked += missing(place, each.side());
       } else {
         tally.written += overwritten(place);
       }
