@@ -1,6 +1,7 @@
 #include "predict/grid/streamed_blocks.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <queue>
 #include <random>
@@ -26,7 +27,7 @@ struct BlockSteps {
 
 struct StreamingUnit {
   double at = 0, busy = 0, held_since = 0;
-  std::int32_t holds = 0, version = 0;
+  std::int32_t holds = 0;
   std::size_t count = 0;
   std::array<BlockSteps, most_resident>
       works{};  // the first `count`: blocks at their steps, which share the unit evenly
@@ -34,14 +35,37 @@ struct StreamingUnit {
   std::span<BlockSteps> working() { return {works.data(), count}; }
 };
 
-struct StreamingEvent {
+struct BlockStart {
   double time;
-  std::int32_t index, version;
-  bool operator>(const StreamingEvent& other) const {
-    return time != other.time ? time > other.time : index > other.index;
-  }
+  std::int32_t block;
+  bool operator>(const BlockStart& other) const { return time != other.time ? time > other.time : block > other.block; }
 };
-using Events = std::priority_queue<StreamingEvent, std::vector<StreamingEvent>, std::greater<>>;
+using Starts = std::priority_queue<BlockStart, std::vector<BlockStart>, std::greater<>>;
+
+// The earliest of the times that units have, one each; of equal times that of the first unit. Each pair of units, of
+// pairs and so on knows its earlier one.
+class NextUnit {
+ public:
+  explicit NextUnit(std::size_t units)
+      : leaves_(std::bit_ceil(std::max<std::size_t>(1, units))), times_(leaves_, never), earliest_(2 * leaves_) {
+    for (std::size_t i = 0; i < leaves_; ++i) earliest_[leaves_ + i] = static_cast<std::int32_t>(i);
+    for (std::size_t node = leaves_; --node > 0;) earliest_[node] = earliest_[2 * node];
+  }
+  void set(std::int32_t unit, double time) {
+    times_[static_cast<std::size_t>(unit)] = time;
+    for (std::size_t node = (leaves_ + static_cast<std::size_t>(unit)) / 2; node > 0; node /= 2) {
+      const std::int32_t one = earliest_[2 * node], other = earliest_[2 * node + 1];
+      earliest_[node] = times_[static_cast<std::size_t>(other)] < times_[static_cast<std::size_t>(one)] ? other : one;
+    }
+  }
+  std::int32_t unit() const { return earliest_[1]; }
+  double time() const { return times_[static_cast<std::size_t>(unit())]; }
+
+ private:
+  std::size_t leaves_;
+  std::vector<double> times_;
+  std::vector<std::int32_t> earliest_;  // by node: the root is 1, children of n are 2 n and 2 n + 1
+};
 
 // A tile of a block, by its place among those of all blocks.
 struct Tile {
@@ -62,6 +86,7 @@ class StreamSimulation {
         blocks_(how.steps.size()),
         missing_(how.steps.size() * static_cast<std::size_t>(window_), 0),
         units_(static_cast<std::size_t>(how.units)),
+        steps_(units_.size()),
         random_(how.seed) {
     for (std::size_t i = 0; i < pace_.size(); ++i) pace_[i] = 1 / std::max(1e-12, how.step[i]);
     for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].steps = static_cast<std::int32_t>(how.steps[i]);
@@ -71,12 +96,11 @@ class StreamSimulation {
     for (std::int64_t round = 0; round < how_.resident && next_ < count(); ++round)
       for (std::int32_t unit = 0; unit < how_.units && next_ < count(); ++unit) hold(unit, 0);
     for (;;) {
-      while (!steps_.empty() && steps_.top().version != unit(steps_.top().index).version) steps_.pop();
-      const double step = steps_.empty() ? never : steps_.top().time,
-                   start = starts_.empty() ? never : starts_.top().time;
+      const double step = steps_.time(), start = starts_.empty() ? never : starts_.top().time;
+      const double own = std::min(step, start);
       const auto arrival = [&] { return arrivals_.empty() ? never : arrivals_.front().time; };
-      while (served_at_ < never && served_at_ <= std::min({step, start, arrival()})) served(served_at_);
-      const double first = std::min({step, start, arrival()});
+      while (served_at_ < never && served_at_ <= own && served_at_ <= arrival()) served(served_at_);
+      const double first = std::min(own, arrival());
       if (first >= never) break;
       if (first == arrival()) arrived();
       else if (first == start) begin(first);
@@ -101,7 +125,7 @@ class StreamSimulation {
     StreamingUnit& u = unit(number);
     if (u.holds++ == 0) u.held_since = time;
     block(next_).unit = number;
-    starts_.push({time + how_.lead, next_++, 0});
+    starts_.push({time + how_.lead, next_++});
   }
   void leave(std::int32_t number, double time) {
     StreamingUnit& u = unit(number);
@@ -110,7 +134,7 @@ class StreamSimulation {
     if (next_ < count()) hold(number, time + how_.start);
   }
   void begin(double time) {
-    const std::int32_t number = starts_.top().index;
+    const std::int32_t number = starts_.top().block;
     starts_.pop();
     if (block(number).steps == 0) return leave(block(number).unit, time);
     for (std::int64_t i = 0; i < how_.ahead; ++i) ask(number, time);
@@ -167,13 +191,10 @@ class StreamSimulation {
   }
   void announce(std::int32_t number) {
     StreamingUnit& u = unit(number);
-    ++u.version;
-    if (u.count == 0) return;
-    steps_.push({u.at + std::max(0.0, least_left(u)) / pace(u), number, u.version});
+    steps_.set(number, u.count == 0 ? never : u.at + std::max(0.0, least_left(u)) / pace(u));
   }
   void stepped(double time) {
-    const std::int32_t number = steps_.top().index;
-    steps_.pop();
+    const std::int32_t number = steps_.unit();
     advance(number, time);
     StreamingUnit& u = unit(number);
     done_.clear();
@@ -208,7 +229,8 @@ class StreamSimulation {
   Tile served_{};                 // of the piece that memory is at
   double served_at_ = never;      // when it is done; never: none
   std::deque<Arrival> arrivals_;  // tiles served, on their last way
-  Events steps_, starts_;
+  NextUnit steps_;
+  Starts starts_;
   std::vector<std::int32_t> done_;
   std::minstd_rand random_;
   Streamed out_;

@@ -144,7 +144,7 @@ void L2Cache::sort_by_group(std::size_t groups) {
   for (std::size_t f = 0; f < fragments_.size(); ++f) {
     Fragment& own = fragments_[f];
     const int part = std::exchange(own.place, next[static_cast<std::size_t>(own.group)]++);
-    pieces_[static_cast<std::size_t>(own.place)] = {own.group, part, static_cast<int>(f)};
+    pieces_[static_cast<std::size_t>(own.place)] = {part, static_cast<int>(f)};
   }
 }
 
@@ -155,65 +155,63 @@ std::span<const L2Cache::Fragment> L2Cache::fragments_of(int entry) const {
 }
 
 void L2Cache::supply(int fragment, int home) {
-  const std::size_t place = place_of(fragment);
-  const bool there = with_uses([&](auto uses) { return uses.use(place, home, home); });
-  if (!there) supplied_ += pieces_[place].part;
+  const Fragment& own = fragments_[static_cast<std::size_t>(fragment)];
+  const bool there = with_uses(own.group, [&](auto uses) { return uses.use(place_of(own), home, home); });
+  if (!there) supplied_ += pieces_[place_of(own)].part;
 }
 
 void L2Cache::refresh(int fragment, int home) {
-  with_uses([&](auto uses) { return uses.use(place_of(fragment), home, home); });
+  const Fragment& own = fragments_[static_cast<std::size_t>(fragment)];
+  with_uses(own.group, [&](auto uses) { return uses.use(place_of(own), home, home); });
 }
 
 std::int64_t L2Cache::read(int entry, int side) {
-  return with_uses([&](auto uses) {
-    std::int64_t missing = 0;
-    for (const Fragment& each : fragments_of(entry)) missing += uses.read(place_of(each), side);
-    return missing;
-  });
+  std::int64_t missing = 0;
+  for (const Fragment& each : fragments_of(entry))
+    missing += with_uses(each.group, [&](auto uses) { return uses.read(place_of(each), side); });
+  return missing;
 }
 
 L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
-  return with_uses([&](auto uses) {
-    StoreTraffic all;
-    for (const Fragment& each : fragments_of(entry)) {
-      const StoreTraffic one = uses.store(place_of(each), fetches);
-      all.lacked += one.lacked, all.written += one.written;
-    }
-    return all;
-  });
+  StoreTraffic all;
+  for (const Fragment& each : fragments_of(entry)) {
+    const StoreTraffic one = with_uses(each.group, [&](auto uses) { return uses.store(place_of(each), fetches); });
+    all.lacked += one.lacked, all.written += one.written;
+  }
+  return all;
 }
 
 std::int64_t L2Cache::read_last(int entry, int side) {
-  return with_uses([&](auto uses) {
-    std::int64_t missing = 0;
-    for (const Fragment& each : fragments_of(entry)) missing += uses.read_last(place_of(each), side);
-    return missing;
-  });
+  std::int64_t missing = 0;
+  for (const Fragment& each : fragments_of(entry))
+    missing += with_uses(each.group, [&](auto uses) { return uses.read_last(place_of(each), side); });
+  return missing;
 }
 
 std::int64_t L2Cache::overwritten(int entry) {
-  return with_uses([&](auto uses) {
-    std::int64_t bytes = 0;
-    for (const Fragment& each : fragments_of(entry)) bytes += uses.overwritten(place_of(each));
-    return bytes;
-  });
+  std::int64_t bytes = 0;
+  for (const Fragment& each : fragments_of(entry))
+    bytes += with_uses(each.group, [&](auto uses) { return uses.overwritten(place_of(each)); });
+  return bytes;
 }
 
 void L2Cache::later(Use use, int entry, int side, int tally) {
-  if (!waiting_) waiting_ = std::make_unique_for_overwrite<Waiting[]>(waits_.size() * static_cast<std::size_t>(depth_));
+  const auto depth = static_cast<std::size_t>(depth_);
+  if (!waiting_) waiting_ = std::make_unique_for_overwrite<Waiting[]>(waits_.size() * depth);
+  const auto all = static_cast<std::uint32_t>(tally << 16 | side << 8) | static_cast<std::uint32_t>(use);
+  Waiting* waiting = waiting_.get();
+  int* waits = waits_.data();
   for (const Fragment& each : fragments_of(entry)) {
     const auto group = static_cast<std::size_t>(each.group);
-    int& waits = waits_[group];
-    waiting_[group * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(waits)] = {
-        each.place, use, static_cast<std::uint8_t>(side), static_cast<std::uint8_t>(tally)};
-    if (++waits == depth_) carry_out(group);
+    waiting[group * depth + static_cast<std::size_t>(waits[group])] = {each.place, all};
+    if (++waits[group] == depth_) carry_out(group);
   }
 }
 
 void L2Cache::carry_out(std::size_t group) {
   const auto count = static_cast<std::size_t>(std::exchange(waits_[group], 0));
   const Waiting* first = waiting_.get() + group * static_cast<std::size_t>(depth_);
-  with_uses([&](auto uses) { uses.carry_out(std::span(first, count)); });
+  with_uses(static_cast<int>(group), [&](auto uses) { uses.carry_out(std::span(first, count)); });
 }
 
 const L2Cache::Tallies& L2Cache::settle() {
@@ -229,16 +227,13 @@ std::int64_t L2Cache::bytes(int entry) const {
 }
 
 void L2Cache::write_back(int entry) {
-  with_uses([&](auto uses) {
-    for (const Fragment& each : fragments_of(entry))
-      for (int home = 0; home < partitions_; ++home) uses.clean(place_of(each), home);
-  });
+  for (const Fragment& each : fragments_of(entry))
+    for (int home = 0; home < partitions_; ++home)
+      with_uses(each.group, [&](auto uses) { uses.clean(place_of(each), home); });
 }
 
 void L2Cache::drop(int entry) {
-  with_uses([&](auto uses) {
-    for (const Fragment& each : fragments_of(entry)) uses.drop(place_of(each));
-  });
+  for (const Fragment& each : fragments_of(entry)) with_uses(each.group, [&](auto uses) { uses.drop(place_of(each)); });
 }
 
 }  // namespace tilescope

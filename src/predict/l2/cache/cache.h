@@ -107,14 +107,17 @@ class L2Cache {
   };
   // A fragment among those of its group, which lie side by side.
   struct Piece {
-    int group = 0;
     int part = 0;  // bytes at each home
     int fragment = 0;
   };
+  // A use of a piece that waits, in eight bytes.
   struct Waiting {
     int place;
-    Use use;
-    std::uint8_t side, tally;
+    std::uint32_t use_side_tally;  // a byte each, the use last
+
+    Use use() const { return static_cast<Use>(use_side_tally & 0xff); }
+    int side() const { return static_cast<int>(use_side_tally >> 8 & 0xff); }
+    std::size_t tally() const { return use_side_tally >> 16; }
   };
   // A line of a fragment in a set's order of use, or in the order in which its group was stored.
   struct LruLink {
@@ -139,9 +142,9 @@ class L2Cache {
   // What a piece and its sets do; `bits`: of a partition's number. In piece_uses.h.
   template <int bits>
   struct PieceUses;
-  // Calls `what` with the uses of this cache.
+  // Calls `what` with the uses of a group's pieces.
   template <class What>
-  auto with_uses(const What& what);
+  auto with_uses(int group, const What& what);
 
   int partitions_ = 1, bits_ = 0;             // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;    // bytes of a group in a partition

@@ -11,10 +11,11 @@ namespace tilescope {
 template <int bits>
 struct L2Cache::PieceUses {
   L2Cache& cache;
+  int group;
   LruLink* links = cache.links_.data();
   LruLink* dirty_links = cache.dirty_links_.data();
-  List* sets = cache.sets_.data();
-  List* dirty = cache.dirty_.data();
+  List* sets = cache.sets_.data() + (static_cast<std::size_t>(group) << bits);    // by side
+  List* dirty = cache.dirty_.data() + (static_cast<std::size_t>(group) << bits);  // by home
   WriteState* states = cache.written_.data();
   const Piece* pieces = cache.pieces_.data();
   const std::int64_t room = cache.room_;
@@ -25,9 +26,6 @@ struct L2Cache::PieceUses {
   }
   static std::size_t line(std::size_t place, int side, int home) {
     return at_partition(at_partition(place, side), home);
-  }
-  List& of_group(List* lists, const Piece& piece, int partition) const {
-    return lists[at_partition(static_cast<std::size_t>(piece.group), partition)];
   }
   bool is_there(std::size_t place, int side, int home) const {
     return links[line(place, side, home)].previous != absent;
@@ -53,7 +51,7 @@ struct L2Cache::PieceUses {
     if (states[at] != unwritten) return;
     states[at] = written;
     const Piece& own = pieces[place];
-    take(dirty_links, of_group(dirty, own, home), at, own.part);
+    take(dirty_links, dirty[home], at, own.part);
     if (cache.outer_ != nullptr) cache.outer_->refresh(own.fragment, home);
   }
 
@@ -69,13 +67,13 @@ struct L2Cache::PieceUses {
     const std::size_t at = line(place, side, home);
     const LruLink link = links[at];
     if (link.previous == absent) {
-      List& set = of_group(sets, pieces[place], side);
+      List& set = sets[side];
       put(links, set, at, pieces[place].part);
       while (set.bytes > room) drop_oldest(set);
       return false;
     }
     if (link.previous < 0) return true;  // the newest
-    List& set = of_group(sets, pieces[place], side);
+    List& set = sets[side];
     links[link.previous].next = link.next;
     (link.next < 0 ? set.oldest : links[link.next].previous) = link.previous;
     links[at] = {-1, set.newest};
@@ -91,7 +89,7 @@ struct L2Cache::PieceUses {
     const LruLink older = links[first], newer = links[second];
     if (older.previous != second || newer.next != first) return false;
     if (newer.previous < 0) return true;
-    List& set = of_group(sets, pieces[place], side);
+    List& set = sets[side];
     links[newer.previous].next = older.next;
     (older.next < 0 ? set.oldest : links[older.next].previous) = newer.previous;
     links[second].previous = -1, links[first].next = set.newest;
@@ -122,7 +120,7 @@ struct L2Cache::PieceUses {
         if (fetches && cache.outer_ != nullptr) cache.outer_->supply(own.fragment, home);
       }
       const std::size_t at = at_partition(place, home);
-      List& stored = of_group(dirty, own, home);
+      List& stored = dirty[home];
       if (states[at] == written) result.written += own.part;
       if (states[at] == unwritten) take(dirty_links, stored, at, own.part);
       states[at] = unwritten;
@@ -155,21 +153,21 @@ struct L2Cache::PieceUses {
       clean(place, home);
       states[at_partition(place, home)] = never;
       for (int side = 0; side < partitions(); ++side)
-        if (is_there(place, side, home)) take(links, of_group(sets, own, side), line(place, side, home), own.part);
+        if (is_there(place, side, home)) take(links, sets[side], line(place, side, home), own.part);
     }
   }
 
   void carry_out(std::span<const Waiting> all) {
     for (const Waiting& each : all) {
       const auto place = static_cast<std::size_t>(each.place);
-      Tally& tally = cache.tallies_[each.tally];
-      if (each.use == Use::read) {
-        tally.lacked += read(place, each.side);
-      } else if (each.use == Use::store) {
+      Tally& tally = cache.tallies_[each.tally()];
+      if (each.use() == Use::read) {
+        tally.lacked += read(place, each.side());
+      } else if (each.use() == Use::store) {
         const StoreTraffic stored = store(place, false);
         tally.lacked += stored.lacked, tally.written += stored.written;
-      } else if (each.use == Use::read_last) {
-        tally.lacked += read_last(place, each.side);
+      } else if (each.use() == Use::read_last) {
+        tally.lacked += read_last(place, each.side());
       } else {
         tally.written += overwritten(place);
       }
@@ -178,10 +176,10 @@ struct L2Cache::PieceUses {
 };
 
 template <class What>
-auto L2Cache::with_uses(const What& what) {
-  if (bits_ == 0) return what(PieceUses<0>{*this});
-  if (bits_ == 1) return what(PieceUses<1>{*this});
-  return what(PieceUses<2>{*this});
+auto L2Cache::with_uses(int group, const What& what) {
+  if (bits_ == 0) return what(PieceUses<0>{*this, group});
+  if (bits_ == 1) return what(PieceUses<1>{*this, group});
+  return what(PieceUses<2>{*this, group});
 }
 
 }  // namespace tilescope
