@@ -197,7 +197,7 @@ std::int64_t L2Cache::overwritten(int entry) {
 
 void L2Cache::later(Use use, int entry, int side, int tally) {
   const auto depth = static_cast<std::size_t>(depth_);
-  if (!waiting_) waiting_ = std::make_unique_for_overwrite<Waiting[]>(waits_.size() * depth);
+  if (!waiting_) waiting_.reset(new Waiting[waits_.size() * depth]);  // not zeroed
   const auto all = static_cast<std::uint32_t>(tally << 16 | side << 8) | static_cast<std::uint32_t>(use);
   Waiting* waiting = waiting_.get();
   int* waits = waits_.data();
