@@ -2,30 +2,10 @@
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I kernels -o sm_rules validate/tools/sm_rules/sm_rules.cu &&
 //   ./sm_rules
 // Prints a line a case: clocks.
-#include <cuda_fp16.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
-#include "common/wgmma.cuh"
-
-using namespace tilescope::kernels::device;
-
-#define CHECK(call)                                                                                             \
-  do {                                                                                                          \
-    const cudaError_t e_ = (call);                                                                              \
-    if (e_ != cudaSuccess) std::printf("%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e_)), std::exit(3); \
-  } while (0)
-
-__device__ __forceinline__ unsigned now() {
-  unsigned t;
-  asm volatile("mov.u32 %0, %%clock;" : "=r"(t)::"memory");
-  return t;
-}
-__device__ __forceinline__ std::uint32_t shared_at(const void* p) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
+#include "set_up.cuh"
 
 // ---- branches ----
 // 16 blocks of code that a predicate skips (`taken`) or not; `mode` 0: uniform predicate from a parameter, 1: one of

@@ -4,29 +4,10 @@
 //   validate/tools/sm_rules/wgmma_ports.cu && ./ports
 // Prints a line a case: operation, independent chains of a thread, products, warpgroups of operations; clocks of a
 // product beside them, clocks of an operation of each warpgroup.
-#include <cuda_fp16.h>
-
-#include <cstdio>
 #include <vector>
 
-#include "common/wgmma.cuh"
+#include "set_up.cuh"
 
-using namespace tilescope::kernels::device;
-
-#define CHECK(call)                                                                                             \
-  do {                                                                                                          \
-    const cudaError_t e_ = (call);                                                                              \
-    if (e_ != cudaSuccess) std::printf("%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e_)), std::exit(3); \
-  } while (0)
-
-__device__ __forceinline__ unsigned now() {
-  unsigned t;
-  asm volatile("mov.u32 %0, %%clock;" : "=r"(t)::"memory");
-  return t;
-}
-__device__ __forceinline__ std::uint32_t shared_at(const void* p) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
 constexpr int fill_bytes = 96 * 1024, pass = 256;
 
 enum Op { add2, add1, mul, mul_add, fmax2, prmt, imad, pack, ex2, both, exps, shfl, lds, sts, ops };

@@ -2,29 +2,10 @@
 // steps of warpgroups that take turns at products.
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I kernels -o turns validate/tools/sm_rules/wgmma_turns.cu && ./turns
 // Prints a line a case: clocks.
-#include <cuda_fp16.h>
-
-#include <cstdio>
 #include <vector>
 
-#include "common/wgmma.cuh"
+#include "set_up.cuh"
 
-using namespace tilescope::kernels::device;
-
-#define CHECK(call)                                                                                             \
-  do {                                                                                                          \
-    const cudaError_t e_ = (call);                                                                              \
-    if (e_ != cudaSuccess) std::printf("%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e_)), std::exit(3); \
-  } while (0)
-
-__device__ __forceinline__ unsigned now() {
-  unsigned t;
-  asm volatile("mov.u32 %0, %%clock;" : "=r"(t)::"memory");
-  return t;
-}
-__device__ __forceinline__ std::uint32_t shared_at(const void* p) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
 constexpr int fill_bytes = 160 * 1024;
 __device__ __forceinline__ std::uint32_t fill(unsigned char* dynamic) {
   unsigned char* base = dynamic + ((1024 - (shared_at(dynamic) & 1023)) & 1023);
