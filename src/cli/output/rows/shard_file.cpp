@@ -25,6 +25,12 @@ void add_to(std::uint64_t& checksum, std::string_view text) {
   for (const char c : text) checksum = (checksum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
 }
 
+// A number that is not whole, or out of range, is refused as any other type is.
+std::size_t count_at(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  return value.is_number_unsigned() ? value.get<std::size_t>() : throw Json::type_error::create(302, key, &value);
+}
+
 ShardHead head_of(const Json& json) {
   ShardHead head;
   head.version = json.at("version"), head.revision = json.at("revision");
@@ -32,8 +38,8 @@ ShardHead head_of(const Json& json) {
   for (const Json& column : json.at("columns"))
     head.columns.push_back({column.at("key"), column.at("unit"), column.at("meaning"), column.at("type")});
   head.indexed = json.at("indexed").get<std::vector<std::string>>();
-  head.shard = {json.at("shard").at("number").get<std::size_t>(), json.at("shard").at("of").get<std::size_t>()};
-  head.points = json.at("points");
+  head.shard = {count_at(json.at("shard"), "number"), count_at(json.at("shard"), "of")};
+  head.points = count_at(json, "points");
   return head;
 }
 
