@@ -5,7 +5,8 @@ usage: commands.py TILESCOPE [--update] [PAGE...]
 
 A fenced block that begins with `$ tilescope ...` has one command and its output. A backslash continues the command on
 the next line. A line `...` stands for any number of omitted lines. The number of spaces between columns and the length
-of rules of dashes may differ. --update rewrites the shown lines.
+of rules of dashes may differ. --update rewrites the shown lines. The commands of a page run one after the other in one
+folder, which has the repository's files as links; what a command writes is there for the next one.
 Exit status: 0 all equal, 1 a difference or no command found, 2 bad usage.
 """
 import difflib
@@ -14,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?ms)^```[a-z]*\n(\$ tilescope .*?)^```$")
@@ -60,10 +62,10 @@ def updated(shown, printed):
     return result
 
 
-def run(program, command):
+def run(program, command, folder):
     words = shlex.split(command)
-    done = subprocess.run([program] + words[1:], cwd=TOP, capture_output=True, text=True,
-                          env={"COLUMNS": "80", "PATH": "/usr/bin:/bin"})
+    done = subprocess.run([program] + words[1:], cwd=folder, capture_output=True, text=True,
+                          env={"COLUMNS": "80", "PATH": "/usr/bin:/bin", "TILESCOPE_DATA": str(TOP)})
     if done.returncode not in (0, 1):
         raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()}")
     return [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")]
@@ -71,6 +73,14 @@ def run(program, command):
 
 def check_page(program, page, update):
     """The number of commands of a page, and what is wrong with them."""
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in TOP.iterdir():
+            if entry.name not in (".git", "build"):
+                (pathlib.Path(folder) / entry.name).symlink_to(entry)
+        return check_page_in(program, page, update, folder)
+
+
+def check_page_in(program, page, update, folder):
     text = page.read_text(encoding="utf-8")
     count, problems = 0, []
 
@@ -79,7 +89,7 @@ def check_page(program, page, update):
         count += 1
         command, written, shown = split_block(found.group(1))
         try:
-            printed = run(program, command)
+            printed = run(program, command, folder)
         except RuntimeError as error:
             problems.append(f"{page}: `{command}` failed: {error}")
             return found.group(0)

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/run_program.h"
 #include "records/capture/capture_lines.h"
 
@@ -241,4 +243,23 @@ TEST_CASE("run refuses what it does not understand") {
   std::ofstream(folder / "capture.facts.jsonl") << "{\"schema\":\"tilescope/other/1\"}\n";
   CHECK(run_program("run --from " + folder.path()).err.find("expected an object of schema tilescope/capture-facts/1") !=
         std::string::npos);
+}
+
+TEST_CASE("run makes the folder that keeps the descriptors, and predict reads one of them") {
+  const ScratchFolder folder;
+  const std::string capture = TILESCOPE_SOURCE_DIR "/validate/captures/h100_small_program.jsonl";
+  REQUIRE(run_program("run --from " + capture + " --descriptors " + (folder / "deep/mine")).status == 0);
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder / "deep/mine")) files.push_back(file.path());
+  REQUIRE(files.size() == 5);
+  for (const auto& file : files)
+    CHECK(run_program("explain --hardware h200_sxm --batch 2 --heads 16 --q-len 2k --head-dim 64 --kernel " +
+                      file.string())
+              .err.find("no kernel or descriptor") == std::string::npos);
+
+  const std::string taken = folder / "taken";
+  write_file(taken, "");
+  const Outcome refused = run_program("run --from " + capture + " --descriptors " + taken + "/mine");
+  CHECK(refused.status == 2);
+  CHECK(refused.err.find(taken) != std::string::npos);
 }

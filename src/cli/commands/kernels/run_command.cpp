@@ -174,6 +174,10 @@ ExitStatus run(const Arguments& arguments) {
   if (const auto file = arguments.text("gate")) gate = validate::load_experiment(*file);
   const TemporaryDirectory scratch("tilescope-run");
   const fs::path descriptors = arguments.text("descriptors").value_or(scratch.path().string());
+  std::error_code error;
+  if (fs::create_directories(descriptors, error); error)
+    refuse("--descriptors",
+           fmt::format("{}: cannot be made: {}; choose a writable place", descriptors.string(), error.message()));
   const std::string place = runs ? arguments.text("capture").value_or("capture") : *from;
   const int status = runs ? captured(arguments, place) : 0;
   const ProgramLaunches program = read_launches(arguments, place, descriptors);
