@@ -35,7 +35,8 @@ struct WalkOptions {
 bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out,
              const WalkOptions& options = {});
 
-// Steps that the walk takes for a point, over all of its launches; 0 where the closed form answers.
+// Steps that the walk takes for a point, over all of its launches, each as often as it has places of local memory; 0
+// where the closed form answers.
 std::int64_t walk_steps(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
 }  // namespace tilescope

@@ -45,15 +45,20 @@ std::array<double, local_ages> parts_by_age(const std::vector<double>& bytes) {
 
 }  // namespace
 
+double block_frame_bytes(const BoundIsland& bound) {
+  if (!bound.variant || !bound.how.uses_tensor_cores() || !bound.hardware.warp_size) return 0;
+  return static_cast<double>(bound.variant->local.frame) *
+         static_cast<double>(consumer_warps(bound) * bound.hardware.warp_size->value);
+}
+
 SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy) {
   SpilledBytes spills;
-  if (!bound.variant || bound.variant->local.frame == 0 || !bound.how.uses_tensor_cores() || !bound.hardware.warp_size)
-    return spills;
+  const double frame = block_frame_bytes(bound);
+  if (frame == 0) return spills;
   const LocalMemory& local = bound.variant->local;
   const double threads = static_cast<double>(consumer_warps(bound) * bound.hardware.warp_size->value);
   const double blocks = static_cast<double>(bound.nest.blocks());
   const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
-  const double frame = static_cast<double>(local.frame) * threads;
   // A launch of few blocks leaves places empty.
   const std::int64_t together =
       std::clamp<std::int64_t>(occupancy.blocks_per_unit, 1,

@@ -17,6 +17,8 @@ struct SpilledBytes {
   // up to (i + 1) / local_ages of it.
   std::array<double, local_ages> stored_after{}, loaded_after{};
 };
+// Bytes of a block's frame in local memory; 0: nothing is spilled, or it is not known how much.
+double block_frame_bytes(const BoundIsland& bound);
 SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy);
 
 }  // namespace tilescope

@@ -104,7 +104,7 @@ std::vector<ProfileNumber> numbers_of(const Options& options, const HardwareProf
 
 // The walk of every changed GPU would take minutes: the closed form answers all of them, unless --l2 walk is given.
 void take_closed_form_if_long(const Options& options, std::size_t predictions, Sensitivity& answer) {
-  constexpr std::int64_t most_steps = std::int64_t{1} << 29;  // 5 to 10 s
+  constexpr std::int64_t most_steps = std::int64_t{1} << 26;  // some 8 s: 0.13 s for a walk of 1 million steps
   const Answer& a = answer.unchanged;
   const std::int64_t steps = walk_steps(a.plan, a.hardware, a.point);
   if (options.has("l2") || steps <= most_steps / static_cast<std::int64_t>(std::max<std::size_t>(1, predictions)))
