@@ -80,13 +80,21 @@ validate::Environment environment_of_capture(const CapturedGroup& group, const s
   validate::Environment environment;
   environment.hardware = hardware, environment.tool = "tilescope capture";
   environment.driver = process.driver, environment.cupti = process.cupti, environment.date = process.started;
-  const std::int64_t device = first.device.value_or(0);
-  for (const capture::CapturedDevice& each : process.devices)
-    if (each.ordinal == device) environment.gpu = each.name, environment.l2_bytes = each.l2_bytes;
+  if (const capture::CapturedDevice* device = device_of_launch(*group.capture, first))
+    environment.gpu = device->name, environment.l2_bytes = device->l2_bytes;
   return environment;
 }
 
 }  // namespace
+
+const capture::CapturedDevice* device_of_launch(const capture::Capture& found, const CapturedLaunch& launch) {
+  const CapturedKernel& kernel = found.kernels[static_cast<std::size_t>(launch.kernel)];
+  const auto& devices = found.processes[static_cast<std::size_t>(kernel.process)].devices;
+  const auto device = std::find_if(devices.begin(), devices.end(), [&](const capture::CapturedDevice& each) {
+    return each.ordinal == launch.device.value_or(0);
+  });
+  return device != devices.end() ? &*device : nullptr;
+}
 
 validate::Record captured_record(const CapturedGroup& group, const validate::MeasurePoint& point,
                                  const std::string& hardware, const std::string& from) {
@@ -131,12 +139,10 @@ void set_described_formats(const std::string& dtypes, validate::MeasurePoint& po
 std::string hardware_of_launch(const capture::Capture& found, const CapturedLaunch& launch, const std::string& from,
                                const std::optional<std::string>& asked) {
   imported::ToolDevice gpu;
-  for (const capture::CapturedProcess& process : found.processes)
-    for (const capture::CapturedDevice& device : process.devices) {
-      if (device.ordinal != launch.device.value_or(0)) continue;
-      gpu.name = device.name, gpu.compute_capability = device.compute_capability;
-      gpu.units = device.multiprocessors, gpu.memory_bytes = device.memory_bytes;
-    }
+  if (const capture::CapturedDevice* device = device_of_launch(found, launch)) {
+    gpu.name = device->name, gpu.compute_capability = device->compute_capability;
+    gpu.units = device->multiprocessors, gpu.memory_bytes = device->memory_bytes;
+  }
   const HardwareProfile profile = imported::hardware_of(gpu, from, asked);
   const bool own_file = asked && (asked->find('/') != std::string::npos || asked->ends_with(".yaml"));
   return own_file ? *asked : profile.id;

@@ -29,6 +29,9 @@ void set_described_formats(const std::string& dtypes, validate::MeasurePoint& po
 validate::MeasurePoint described_point(const AttentionFacts& facts, const Workload& workload, const std::string& mask,
                                        const std::filesystem::path& descriptor);
 
+// The GPU that a launch ran on, as its process numbers them; null: the capture does not list it.
+const capture::CapturedDevice* device_of_launch(const capture::Capture& found, const capture::CapturedLaunch& launch);
+
 // Profile of the GPU that launches ran on: `asked`, or the one that the capture's device is. InputError where there is
 // not exactly one.
 std::string hardware_of_launch(const capture::Capture& found, const capture::CapturedLaunch& launch,

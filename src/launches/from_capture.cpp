@@ -191,20 +191,14 @@ class CaptureReader {
     program_.attention.push_back(std::move(row));
   }
 
-  std::int64_t l2_bytes_of(const CapturedLaunch& launch) const {
-    for (const capture::CapturedProcess& process : found_->processes)
-      for (const capture::CapturedDevice& device : process.devices)
-        if (device.ordinal == launch.device.value_or(0)) return device.l2_bytes;
-    return 0;
-  }
-
   void describe_row(const CaptureGroup& group, const AttentionFacts& facts, AttentionLaunches& row) {
     const CapturedLaunch& first = *group.launches.launches.front();
     const StatedSizes& sizes = group.sizes;
+    const capture::CapturedDevice* device = device_of_launch(*found_, first);
     DescribeInput input{.name = file_stem(row.kernel, ++described_),
                         .facts = facts,
                         .launch = launch_of(first),
-                        .l2_bytes = l2_bytes_of(first),
+                        .l2_bytes = device ? device->l2_bytes : 0,
                         .workload = sizes.workload,
                         .mask = sizes.mask.substr(0, sizes.mask.find(':')),
                         .sizes_from = sizes.from == "launch" ? ValueSource::launch : ValueSource::given};
