@@ -98,7 +98,7 @@ std::vector<AblationRow> ablations(const std::filesystem::path& records, const s
   validate::for_each_record(records, [&](validate::Record&& record) {
     require_right_result(record);
     const Plan& plan = catalogue.plan(record.point.kernel);
-    const HardwareProfile& hardware = catalogue.profile(record.environment.hardware);
+    const HardwareProfile& hardware = catalogue.profile(record);
     const Point point = model_point(record, plan, data_directory);
     if (outside_shapes(plan.kernel, hardware, point.workload).empty()) {
       std::vector<PointErrors> found;

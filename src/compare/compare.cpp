@@ -205,7 +205,7 @@ void Comparer::prepare(ComparedOne& one) {
   const validate::Record& record = one.point.record;
   require_right_result(record);
   one.plan = &catalogue_.plan(record.point.kernel);
-  one.hardware = &catalogue_.profile(record.environment.hardware);
+  one.hardware = &catalogue_.profile(record);
   if (!record.source || record.source->sm_hz <= 0) return;
   one.held = with_clock_held(*one.hardware, record.source->sm_hz);
   one.hardware = &*one.held;

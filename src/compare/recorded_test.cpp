@@ -6,10 +6,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "compare/catalogue.h"
+#include "compare/compare.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 
@@ -52,6 +56,32 @@ TEST_CASE("a record of a wrong result is refused by file, line and field, and so
     CHECK((message.find(fmt::format("decode.jsonl:{}: error: correctness.passed: is false", records[i])) !=
            std::string::npos) == (i != 1));
   std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a record is predicted for the SMs of the device that measured it, where its environment states them") {
+  const std::filesystem::path source = TILESCOPE_SOURCE_DIR;
+  std::optional<validate::Record> found;  // 8 blocks, which the profile's order of SMs puts on one side of the L2
+  validate::for_each_record(source / "validate/records/h100/h100_drawn_8.jsonl", [&](validate::Record&& record) {
+    if (record.point.kernel == "flash1" && record.point.workload.q_len == 14336) found = std::move(record);
+  });
+  REQUIRE(found);
+  Catalogue catalogue{.data_directory = source, .plans = {}, .profiles = {}};
+  CHECK(&catalogue.profile(*found) == &catalogue.profile("h100_sxm"));
+  const auto hbm_read = [&] {
+    const Plan& plan = catalogue.plan("flash1");
+    const Prediction predicted = predict(plan, catalogue.profile(*found), model_point(*found, plan, source));
+    return static_cast<double>(predicted.traffic[LevelId::hbm][0]);
+  };
+  const double of_profile = hbm_read();
+  found->environment.l2_groups = "4a 4b 62a 62b";
+  const double halves = hbm_read();
+  found->environment.l2_groups = "8a 58b 58a 8b";
+  CHECK(hbm_read() == doctest::Approx(of_profile).epsilon(0.1));
+  CHECK(halves < of_profile / 4);
+  for (const char* wrong : {"66a", "66a 66c", "x"}) {
+    found->environment.l2_groups = wrong;
+    CHECK_THROWS_WITH_AS(catalogue.profile(*found), doctest::Contains("environment.l2_groups"), InputError);
+  }
 }
 
 }  // namespace tilescope

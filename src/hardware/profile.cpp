@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "config/reader.h"
 #include "hardware/counter_keys.h"
+#include "hardware/unit_groups.h"
 
 namespace tilescope {
 namespace {
@@ -261,20 +262,9 @@ class ProfileReader {
   // together may follow from them.
   Sourced<std::vector<UnitGroup>> unit_groups(const Node& node) {
     const Node value = node["value"];
-    const std::string text = value.text();
-    std::vector<UnitGroup> groups;
-    std::int64_t units = 0;
-    bool good = true;
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-      const int partition = word.back() - 'a';
-      word.pop_back();
-      good = good && consists_of(word, "0123456789") && word.size() < 7 && partition >= 0 && partition < 26 &&
-             (!profile_.l2_partitions || partition < profile_.l2_partitions->value);
-      if (good) groups.push_back({std::stoll(word), partition}), units += groups.back().units;
-    }
-    if (document_.clean() && (!good || units != profile_.units.value))
-      value.report("must be groups of units with their partition's letter, all units together, like '16a 16b' of 32");
+    const std::vector<UnitGroup> groups = parse_unit_groups(
+        value.text(), profile_.units.value, profile_.l2_partitions ? profile_.l2_partitions->value : 26);
+    if (document_.clean() && groups.empty()) value.report(unit_groups_rule);
     return {groups, source_of(node)};
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace tilescope {
 namespace {
@@ -48,6 +49,20 @@ std::string unit_groups_text(const std::vector<UnitGroup>& groups) {
   for (const UnitGroup& group : groups)
     text += fmt::format("{}{}{}", text.empty() ? "" : " ", group.units, static_cast<char>('a' + group.partition));
   return text;
+}
+
+std::vector<UnitGroup> parse_unit_groups(const std::string& text, std::int64_t units, std::int64_t partitions) {
+  std::vector<UnitGroup> groups;
+  std::int64_t all = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const int partition = word.back() - 'a';
+    word.pop_back();
+    const bool number = !word.empty() && word.size() < 7 && word.find_first_not_of("0123456789") == std::string::npos;
+    if (!number || partition < 0 || partition >= partitions) return {};
+    groups.push_back({std::stoll(word), partition}), all += groups.back().units;
+  }
+  return all == units ? groups : std::vector<UnitGroup>{};
 }
 
 bool same_cycle(const std::vector<UnitGroup>& a, const std::vector<UnitGroup>& b) {

@@ -2,6 +2,7 @@
 // profile.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ std::vector<UnitGroup> groups_of_order(const std::vector<int>& unit_of_block, co
 
 // "8a 16b": the number of SMs of each group and the letter of its partition.
 std::string unit_groups_text(const std::vector<UnitGroup>& groups);
+
+// The groups of such a text. Empty: it is none, a partition is not below `partitions`, or the groups have not `units`
+// SMs together.
+std::vector<UnitGroup> parse_unit_groups(const std::string& text, std::int64_t units, std::int64_t partitions);
+inline constexpr const char* unit_groups_rule =
+    "must be groups of units with their partition's letter, all units together, like '16a 16b' of 32";
 
 // Whether both launches fill the same groups in the same cyclic order: the first group comes before all others, which
 // follow each other from a start that moves from launch to launch.

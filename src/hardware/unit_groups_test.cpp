@@ -48,7 +48,10 @@ TEST_CASE("groups drawn at random are found again from the order of the blocks")
     std::vector<int> order;
     for (const std::vector<int>& list : members) order.insert(order.end(), list.begin(), list.end());
     const std::vector<UnitGroup> found = groups_of_order(order, far_part);
-    REQUIRE(unit_groups_text(found) == unit_groups_text(groups));
+    const std::string text = unit_groups_text(groups);
+    REQUIRE(unit_groups_text(found) == text);
+    CHECK(unit_groups_text(parse_unit_groups(text, units, 26)) == text);
+    CHECK(parse_unit_groups(text, units + 1, 26).empty());
     std::vector<UnitGroup> turned = groups;
     std::rotate(turned.begin() + 1, turned.begin() + 1 + static_cast<std::ptrdiff_t>(random() % (groups.size() - 1)),
                 turned.end());

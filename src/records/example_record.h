@@ -20,7 +20,8 @@ inline Record example_record() {
                         .ecc = true,
                         .l2_bytes = 62914560,
                         .date = "2026-11-20T17:00:00Z",
-                        .revision = "abc"};
+                        .revision = "abc",
+                        .l2_groups = "66a 66b"};
   record.passes = 7;
   record.cold_seconds = {1.25e-4, 1.5e-4};
   record.correctness = {.max_error = 1.5e-3, .tolerance = 2e-3, .checked_elements = 4096, .passed = true};

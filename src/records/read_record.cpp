@@ -45,6 +45,7 @@ Environment read_environment_fields(const JsonFields& json) {
   if (facts.has("ecc")) e.ecc = json.boolean("ecc");
   e.l2_bytes = facts.integer("l2_bytes", 1);
   e.revision = facts.text("revision");
+  if (json.has("l2_groups")) e.l2_groups = json.text("l2_groups");
   return e;
 }
 

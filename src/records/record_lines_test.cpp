@@ -164,6 +164,7 @@ TEST_CASE("each absent key of a line is refused by name, except for those that t
     const nlohmann::json whole = nlohmann::json::parse(lines[i]);
     CHECK(whole.size() >= 10);
     for (const auto& [key, value] : whole.items()) {
+      if (key == "l2_groups") continue;  // known of a device or not
       nlohmann::json cut = whole;
       cut.erase(key);
       std::vector<std::string> changed = lines;

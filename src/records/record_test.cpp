@@ -278,9 +278,10 @@ TEST_CASE("every field of a record that is absent, or of another type, is refuse
     const bool named = pointer.back().find_first_not_of("0123456789") != std::string::npos;
     const bool metrics = text.find("counters") != std::string::npos || text.find("samples") != std::string::npos;
     const bool free = metrics && whole[pointer.parent_pointer()].is_object() && !value.is_object();
-    // A machine without NVML has no clocks. A point may leave these fields to the kernel.
-    const bool optional =
-        text == "/clocks" || text.starts_with("/point/dtypes") || text == "/point/stages" || text == "/point/splits";
+    // A machine without NVML has no clocks. A point may leave these fields to the kernel. Older records lack the
+    // groups.
+    const bool optional = text == "/clocks" || text == "/environment/l2_groups" || text.starts_with("/point/dtypes") ||
+                          text == "/point/stages" || text == "/point/splits";
     if (named && !free && !optional) {
       const std::string message = problem(changed(text, "REMOVE"));
       CHECK(

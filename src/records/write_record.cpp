@@ -121,18 +121,20 @@ Json imported_environment_json(const Environment& e) {
 
 nlohmann::ordered_json environment_json(const Environment& e) {
   if (!e.tool.empty()) return imported_environment_json(e);
-  return {{"hardware", e.hardware},
-          {"gpu", e.gpu},
-          {"chip", e.chip},
-          {"driver", e.driver},
-          {"cuda", e.cuda},
-          {"cupti", e.cupti},
-          {"sm_clock_max_hz", compact(e.sm_clock_max_hz)},
-          {"memory_clock_hz", compact(e.memory_clock_hz)},
-          {"power_limit_w", compact(e.power_limit_w)},
-          {"ecc", e.ecc.value_or(false)},
-          {"l2_bytes", e.l2_bytes},
-          {"revision", e.revision}};
+  Json json = {{"hardware", e.hardware},
+               {"gpu", e.gpu},
+               {"chip", e.chip},
+               {"driver", e.driver},
+               {"cuda", e.cuda},
+               {"cupti", e.cupti},
+               {"sm_clock_max_hz", compact(e.sm_clock_max_hz)},
+               {"memory_clock_hz", compact(e.memory_clock_hz)},
+               {"power_limit_w", compact(e.power_limit_w)},
+               {"ecc", e.ecc.value_or(false)},
+               {"l2_bytes", e.l2_bytes},
+               {"revision", e.revision}};
+  if (!e.l2_groups.empty()) json["l2_groups"] = e.l2_groups;
+  return json;
 }
 
 nlohmann::ordered_json island_json(const MeasuredLaunch& island, bool imported) {

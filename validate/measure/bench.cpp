@@ -8,6 +8,7 @@
 #include "validate/measure/cuda_check.h"
 #include "validate/measure/measure.h"
 #include "validate/measure/point_run.h"
+#include "validate/microbench/l2_groups.h"
 
 namespace tilescope::validate {
 namespace {
@@ -86,6 +87,7 @@ Bench make_bench(const Experiment& experiment, const HardwareProfile& profile, c
   Environment environment = environment_of_gpu();
   environment.hardware = profile.id;
   environment.revision = revision;
+  environment.l2_groups = l2_groups_of_gpu(gpu.multiProcessorCount);
   const MetricSets metrics = metrics_to_collect(profile);
   return {.flush = L2Flush(),
           .traffic = CounterSession(metrics.traffic),

@@ -8,6 +8,7 @@
 
 #include "base/test_seed.h"
 #include "predict/grid/block_order.h"
+#include "predict/l2/drawn.h"
 #include "predict/predict.h"
 
 namespace tilescope {
@@ -78,8 +79,10 @@ Fetched walked_here(const Plan& plan, const HardwareProfile& gpu, const Point& p
   for (std::size_t u = 0; u < running.size(); ++u) take(u);
   Fetched fetched;
   const std::int64_t key_tiles = ceil_div(point.workload.kv_len, point.tiles[1]);
+  std::uint64_t choice = 1;
   for (bool busy = true; busy;) {
     busy = false;
+    std::vector<std::size_t> ended;
     std::set<std::pair<std::size_t, Tile>> asked;  // in this step, of each L2
     for (std::size_t u = 0; u < running.size(); ++u) {
       Unit& unit = running[u];
@@ -102,9 +105,10 @@ Fetched walked_here(const Plan& plan, const HardwareProfile& gpu, const Point& p
       read({1, head_of(place, true), unit.step, 0});
       if (++unit.step == key_tiles) {
         use({result, unit.block, 0, 0});
-        take(u);
+        ended.push_back(u);
       }
     }
+    for (; !ended.empty(); ended.pop_back()) take(drawn(ended, choice));
   }
   return fetched;
 }

@@ -86,18 +86,26 @@ class Walker {
     const auto busy_at = [&](const Slot& slot) -> std::int32_t& { return busy[static_cast<std::size_t>(slot.unit)]; };
     for (Slot& slot : slots_)
       if (start(slot, 0)) ++running, ++busy_at(slot);
-    for (std::int64_t now = 0; running > 0; now += unit / phases_, ++round_)
-      for (Slot& slot : slots_)
-        while (slot.busy && slot.next_time <= now) {
-          if (slot.phase == 0) step(slot);
-          if (frames_) frames_->touch(caches_.l2(slot.cache), slot_number(slot), slot.phase, slot.side);
-          slot.next_time += time_of_phase(slot, busy_at(slot));
-          if (++slot.phase < phases_) continue;
-          slot.phase = 0, ++steps_;
-          if (advance(slot)) continue;
-          finish(slot);
-          if (!start(slot, slot.next_time)) --running, --busy_at(slot);
-        }
+    const auto run_until = [&](Slot& slot, std::int64_t now) {
+      while (slot.busy && slot.next_time <= now) {
+        if (slot.phase == 0) step(slot);
+        if (frames_) frames_->touch(caches_.l2(slot.cache), slot_number(slot), slot.phase, slot.side);
+        slot.next_time += time_of_phase(slot, busy_at(slot));
+        if (++slot.phase < phases_) continue;
+        slot.phase = 0, ++steps_;
+        if (advance(slot)) continue;
+        finish(slot);
+        slot.busy = false, ended_.push_back(&slot);
+      }
+    };
+    for (std::int64_t now = 0; running > 0; now += unit / phases_, ++round_) {
+      for (Slot& slot : slots_) run_until(slot, now);
+      while (!ended_.empty()) {
+        Slot& slot = take_ended();
+        if (start(slot, slot.next_time)) run_until(slot, now);
+        else --running, --busy_at(slot);
+      }
+    }
     out.steps = steps_;
     settle(out);
     give(out);
@@ -171,6 +179,19 @@ class Walker {
     return tile;
   }
 
+  static std::uint64_t random(std::uint64_t& state) {  // 31 bits
+    return (state = state * 6364136223846793005u + 1442695040888963407u) >> 33;
+  }
+
+  // Blocks that end in the same step end in no order: the next ones go to their slots at random, so that neighbours in
+  // issue order come to both sides of the L2.
+  Slot& take_ended() {
+    std::swap(ended_[random(choice_) % ended_.size()], ended_.back());
+    Slot& slot = *ended_.back();
+    ended_.pop_back();
+    return slot;
+  }
+
   // The next block of those that are dealt to an L2, in issue order.
   std::int64_t next_block(int cache) {
     const std::int64_t turn = next_block_[static_cast<std::size_t>(cache)]++;
@@ -197,9 +218,8 @@ class Walker {
         finish(slot);
         continue;
       }
-      jitter_ = jitter_ * 6364136223846793005u + 1442695040888963407u;
       own.pace =
-          unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(jitter_ >> 33) / 2147483648.0 * unit);
+          unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(random(jitter_)) / 2147483648.0 * unit);
       slot.next_time = time, slot.phase_shared = 0;
       slot.busy = slot.fresh = true;
       set_step(slot);
@@ -306,6 +326,7 @@ class Walker {
   bool later_ = false;  // uses are carried out later
   std::vector<Slot> slots_;
   std::vector<Block> blocks_;  // by slot
+  std::vector<Slot*> ended_;   // whose block ended in this round
   std::size_t units_;
   std::int64_t full_;  // blocks of a unit that is full
   std::optional<FrameSweep> frames_;
@@ -321,7 +342,7 @@ class Walker {
   std::int32_t round_ = 0;             // of slots
   std::array<std::int64_t, most_streams> fetched_{}, written_{}, from_memory_{};  // bytes
   std::int64_t steps_ = 0;
-  std::uint64_t jitter_ = 1;
+  std::uint64_t jitter_ = 1, choice_ = 1;  // states of random()
 };
 
 }  // namespace

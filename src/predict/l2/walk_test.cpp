@@ -9,6 +9,7 @@
 #include <map>
 
 #include "predict/grid/block_order.h"
+#include "predict/l2/drawn.h"
 #include "predict/point/support.h"
 
 namespace tilescope {
@@ -123,7 +124,7 @@ struct Oracle {
     if (adds && seen[name] && !there) found[a].fetched_again += size;
     stored[name] = seen[name] = true;
   }
-  // Blocks of one wave advance step by step. When a block ends, the next block starts.
+  // Blocks of one wave advance step by step. When blocks end, the next ones start in their places, drawn one by one.
   void run(std::int64_t resident) {
     const BlockOrder order(bound);
     const std::size_t arrays = bound.nest.diagram->arrays.size();
@@ -145,8 +146,10 @@ struct Oracle {
              Accumulate::rewriting;
     };
     int now = 0;
+    std::uint64_t choice = 1;
     for (bool busy = true; busy; ++now) {
       busy = false;
+      std::vector<Running*> ended;
       for (Running& one : running) {
         if (one.steps.empty()) continue;
         busy = true;
@@ -171,8 +174,9 @@ struct Oracle {
         if (one.at < one.steps.size()) continue;
         for (std::size_t a = 0; a < arrays; ++a)
           if (first_like(a) == a && stores(bound, id_of(a))) store(one.held[a].first, one.held[a].second, a, adds(a));
-        take(one);
+        ended.push_back(&one);
       }
+      for (; !ended.empty(); ended.pop_back()) take(*drawn(ended, choice));
     }
   }
 };
