@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "kernel/code/sass/encoding.h"
@@ -15,7 +16,10 @@ std::vector<CodeSummary> machine_code(const std::filesystem::path& nvdisasm, con
                                       const std::vector<const CubinKernel*>& kernels, const std::string& file) {
   std::vector<CodeSummary> summaries;
   if (kernels.empty()) return summaries;
-  std::vector<CodeSection> sections = read_listing(disassemble(nvdisasm, cubin.image, file), "listing of " + file);
+  std::set<std::string> names;
+  for (const CubinKernel* kernel : kernels) names.insert(kernel->name);
+  std::vector<CodeSection> sections =
+      read_listing(disassemble(nvdisasm, cubin.image, file), "listing of " + file, names);
   for (const CubinKernel* kernel : kernels) {
     const auto section = std::find_if(sections.begin(), sections.end(),
                                       [&](const CodeSection& each) { return each.name == kernel->name; });

@@ -76,6 +76,8 @@ std::int64_t rows_stored_at_once(const CodeSummary& code, std::int64_t warp, std
   TracedLaunch launch;
   launch.block = {static_cast<std::uint32_t>(threads), 1, 1};
   const ThreadMachine machine(code.section, launch);
+  std::vector<bool> stores_row;
+  for (const Instruction& i : code.section.instructions) stores_row.push_back(is_row_store(i));
   std::int64_t most = 0;
   for (const std::size_t target : row_store_blocks(code)) {
     const std::vector<std::uint32_t> distance = distances_to(code, target);
@@ -86,7 +88,7 @@ std::int64_t rows_stored_at_once(const CodeSummary& code, std::int64_t warp, std
       for (const TracedAccess& access :
            machine.run({0, 0, 0}, {thread, 0, 0}, most_instructions_of_lane, distance).accesses)
         if (code.blocks[target].begin <= access.instruction && access.instruction < code.blocks[target].end &&
-            is_row_store(code.section.instructions[access.instruction]))
+            stores_row[access.instruction])
           stores.insert(access.instruction);
       rows += static_cast<std::int64_t>(stores.size());
     }

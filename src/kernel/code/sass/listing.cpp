@@ -52,7 +52,7 @@ std::optional<Place> place_of(std::string_view operand) {
 
 class ListingReader {
  public:
-  explicit ListingReader(const std::string& source) : source_(source) {}
+  ListingReader(const std::string& source, const std::set<std::string>& only) : source_(source), only_(only) {}
 
   std::vector<CodeSection> read(std::string_view listing) {
     while (!listing.empty()) {
@@ -62,7 +62,7 @@ class ListingReader {
       listing.remove_prefix(std::min(end + 1, listing.size()));
     }
     finish_section();
-    if (sections_.empty()) fail("expected the listing of nvdisasm -c, found no section of code");
+    if (sections_.empty() && only_.empty()) fail("expected the listing of nvdisasm -c, found no section of code");
     return std::move(sections_);
   }
 
@@ -79,7 +79,10 @@ class ListingReader {
 
   void read_line(std::string_view line) {
     if (line.empty() || line.starts_with("//")) return;
-    if (line.starts_with("/*")) return read_instruction(line);
+    if (line.starts_with("/*")) {
+      if (!passed_over_) read_instruction(line);
+      return;
+    }
     constexpr std::string_view section = ".section";
     if (line.starts_with(section) && line.find_first_of(" \t") == section.size())
       return start_section(trimmed(line.substr(section.size())));
@@ -90,6 +93,8 @@ class ListingReader {
     finish_section();
     const std::string_view name = text.substr(0, text.find(','));
     if (!name.starts_with(section_prefix)) return;
+    passed_over_ = !only_.empty() && !only_.contains(std::string(name.substr(section_prefix.size())));
+    if (passed_over_) return;
     if (sections_.size() >= most_sections) fail("has more sections than a file can have");
     sections_.push_back({.name = std::string(name.substr(section_prefix.size())), .instructions = {}, .functions = {}});
     open_ = true;
@@ -153,7 +158,7 @@ class ListingReader {
         fail(fmt::format("has no instruction of {}", shown_text(sections_.back().name)));
       for (const Branch& branch : branches_) resolve(branch);
     }
-    branches_.clear(), labels_.clear(), open_ = false;
+    branches_.clear(), labels_.clear(), open_ = passed_over_ = false;
   }
 
   void resolve(const Branch& branch) {
@@ -180,8 +185,9 @@ class ListingReader {
   }
 
   const std::string& source_;
+  const std::set<std::string>& only_;
   int line_ = 0;
-  bool open_ = false;
+  bool open_ = false, passed_over_ = false;
   std::vector<CodeSection> sections_;
   std::map<std::string, std::uint64_t> labels_;
   std::vector<Branch> branches_;
@@ -189,8 +195,9 @@ class ListingReader {
 
 }  // namespace
 
-std::vector<CodeSection> read_listing(std::string_view listing, const std::string& source) {
-  return ListingReader(source).read(listing);
+std::vector<CodeSection> read_listing(std::string_view listing, const std::string& source,
+                                      const std::set<std::string>& only) {
+  return ListingReader(source, only).read(listing);
 }
 
 }  // namespace tilescope

@@ -75,13 +75,33 @@ Action action_of(const Instruction& i) {
   if (name == "STL" || name == "STS") return Action::store;
   if (name == "SYNCS" || name == "ELECT" || name == "VOTE" || name == "VOTEU") return Action::agree;
   if (name == "P2R" || name == "R2P") return Action::predicates;
-  if (name == "SHFL") return Action::shuffle;
+  if (name == "SHFL") return i.has("IDX") ? Action::shuffle : Action::forget;  // of another lane
   if (i.writes.empty()) return Action::none;
   using K = InstructionKind;
   const K kind = opcode_row(name).kind;
-  const bool floats =
-      kind == K::matrix || kind == K::fp32 || kind == K::fp16 || kind == K::fp64 || (name == "MUFU" && !i.has("RCP"));
+  constexpr std::string_view of_floats[] = {"FSETP", "FSET", "FMNMX",  "FSEL",  "FCHK",
+                                            "F2F",   "F2FP", "HSETP2", "HMNMX2"};
+  const bool named = std::find(std::begin(of_floats), std::end(of_floats), name) != std::end(of_floats);
+  const bool floats = named || kind == K::matrix || kind == K::fp32 || kind == K::fp16 || kind == K::fp64 ||
+                      (name == "MUFU" && !i.has("RCP"));
   return floats ? Action::forget : Action::compute;
+}
+
+TracedOpcode traced_opcode(std::string_view name) {
+  using T = TracedOpcode;
+  struct Named {
+    std::string_view name;
+    T opcode;
+  };
+  constexpr Named names[] = {{"BRA", T::branch},           {"EXIT", T::leave},    {"KILL", T::leave},
+                             {"WARPSYNC", T::converge},    {"RET", T::come_back}, {"CALL", T::call},
+                             {"LDSM", T::matrix_load},     {"SYNCS", T::barrier}, {"LDGSTS", T::copy},
+                             {"UTMASTG", T::store_by_map}, {"CS2R", T::clock},    {"ELECT", T::elect},
+                             {"R2P", T::set_predicates}};
+  for (const Named& each : names)
+    if (each.name == name) return each.opcode;
+  if (name.starts_with("UTMA")) return T::copy_by_map;
+  return name.starts_with("VOTE") ? T::vote : T::other;
 }
 
 bool follows_integers(InstructionKind kind) {
@@ -134,39 +154,51 @@ DecodedOperand decode_operand(std::string_view text) {
   return operand;
 }
 
+namespace {
+
+// A result, predicates before it (LOP3) and predicates behind it (carries). The rest are sources.
+std::size_t results_of(const Instruction& instruction, const std::vector<DecodedOperand>& operands) {
+  const std::string& name = instruction.opcode;
+  if (instruction.writes.empty() || operands.empty()) return 0;
+  std::size_t count = 0;
+  if (is_predicate_operand(operands[0])) {
+    while (count < operands.size() && is_predicate_operand(operands[count]) && count < 2) ++count;
+    const bool comparison = name.ends_with("SETP") || name.ends_with("PLOP3");
+    if (comparison) return std::min<std::size_t>(2, operands.size());
+    const bool before_register =
+        count == 1 && operands.size() > 1 && (operands[1].kind == Kind::general || operands[1].kind == Kind::uniform);
+    return before_register && name != "VOTE" ? count + 1 : count;
+  }
+  if (name == "P2R" || name == "SEL" || name == "VOTEU" || name == "VOTE") return 1;
+  count = 1;
+  while (count < operands.size() && is_predicate_operand(operands[count])) ++count;
+  return count;
+}
+
+}  // namespace
+
 DecodedInstruction decode(const Instruction& instruction) {
   DecodedInstruction decoded;
   for (const std::string& operand : instruction.operands) decoded.operands.push_back(decode_operand(operand));
+  decoded.results = results_of(instruction, decoded.operands);
   decoded.action = action_of(instruction);
-  decoded.operation = integer_operation(instruction);
+  decoded.opcode = traced_opcode(instruction.opcode);
+  decoded.code = IntegerCode(instruction);
+  const auto has = [&](Modifier modifier) { return decoded.code.has(modifier); };
+  decoded.words = has(Modifier::bits_128) ? 4 : has(Modifier::bits_64) ? 2 : 1;
+  for (const Modifier part : {Modifier::unsigned_8, Modifier::signed_8, Modifier::unsigned_16, Modifier::signed_16,
+                              Modifier::bits_8, Modifier::bits_16})
+    decoded.narrow = decoded.narrow || has(part);
+  decoded.local = instruction.opcode.ends_with('L');
   const bool one = instruction.opcode == "SHF" || instruction.opcode == "USHF" || instruction.opcode == "I2F";
   decoded.writes_pair =
-      !one && (instruction.has("WIDE") || instruction.has("64") || instruction.has("U64") || instruction.has("S64"));
+      !one && (has(Modifier::wide) || has(Modifier::bits_64) || has(Modifier::unsigned_64) || has(Modifier::signed_64));
   decoded.ends_block = transfer_of(instruction).ends_block;
   decoded.recorded = is_recorded(instruction);
   const OpcodeRow& row = opcode_row(instruction.opcode);
   decoded.follows_integers = follows_integers(row.kind);
   decoded.claims = row.kind == InstructionKind::atomic && row.memory == CodeMemory::global;
   decoded.loads = row.kind == InstructionKind::load || row.kind == InstructionKind::atomic;
-  if (instruction.writes.empty() || decoded.operands.empty()) return decoded;
-  // A result, predicates before it (LOP3) and predicates behind it (carries). The rest are sources.
-  std::size_t count = 0;
-  const auto& operands = decoded.operands;
-  if (is_predicate_operand(operands[0])) {
-    while (count < operands.size() && is_predicate_operand(operands[count]) && count < 2) ++count;
-    const bool comparison = instruction.opcode.ends_with("SETP") || instruction.opcode.ends_with("PLOP3");
-    if (!comparison && count == 1 && operands.size() > 1 &&
-        (operands[1].kind == Kind::general || operands[1].kind == Kind::uniform) && instruction.opcode != "VOTE")
-      ++count;
-    if (comparison) count = std::min<std::size_t>(2, operands.size());
-  } else {
-    count = 1;
-    while (count < operands.size() && is_predicate_operand(operands[count])) ++count;
-    if (instruction.opcode == "P2R" || instruction.opcode == "SEL" || instruction.opcode == "VOTEU" ||
-        instruction.opcode == "VOTE")
-      count = 1;
-  }
-  decoded.results = count;
   return decoded;
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "kernel/code/sass/instruction.h"
 #include "kernel/code/trace/integer_unit.h"
+#include "kernel/code/trace/modifiers.h"
 
 namespace tilescope {
 
@@ -25,11 +27,34 @@ struct DecodedOperand {
 // How a thread carries out an instruction. `forget`: what it writes is unknown, as what floating-point units compute.
 enum class Action : std::uint8_t { none, forget, special, constant, load, store, agree, predicates, shuffle, compute };
 
+// Opcodes that need more than their action says.
+enum class TracedOpcode : std::uint8_t {
+  other,
+  branch,
+  leave,
+  converge,
+  come_back,
+  call,
+  matrix_load,
+  barrier,
+  copy,
+  copy_by_map,
+  store_by_map,
+  clock,
+  elect,
+  vote,
+  set_predicates
+};
+
 struct DecodedInstruction {
   std::vector<DecodedOperand> operands;
   std::size_t results = 0;  // leading operands that are written
   Action action = Action::none;
-  IntegerOperation operation = IntegerOperation::none;
+  TracedOpcode opcode = TracedOpcode::other;
+  IntegerCode code;
+  std::uint8_t words = 1;    // that a load or store moves
+  bool narrow = false;       // it moves a part of a word
+  bool local = false;        // it accesses memory of the thread's own
   bool writes_pair = false;  // the first register that it writes and the next one
   bool ends_block = false;
   bool recorded = false;               // it accesses global memory, or is one of those that a run notes

@@ -10,6 +10,8 @@ namespace tilescope {
 namespace {
 
 using Sources = std::span<const IntegerSource>;
+using M = Modifier;
+using Op = IntegerOperation;
 
 bool all_known(Sources sources) {
   return std::all_of(sources.begin(), sources.end(), [](const IntegerSource& each) { return each.low.known; });
@@ -35,16 +37,16 @@ Split split_sources(Sources sources) {
   return {sources.first(count), sources.subspan(count)};
 }
 
-std::uint64_t carry_in(const Instruction& i, Sources predicates) {
+std::uint64_t carry_in(const IntegerCode& i, Sources predicates) {
   std::uint64_t sum = 0;
-  if (!i.has("X")) return 0;
+  if (!i.has(M::extended)) return 0;
   for (const IntegerSource& each : predicates) sum += each.low.value != 0 ? 1 : 0;
   return sum;
 }
 
-IntegerResult add(const Instruction& i, Sources all) {
+IntegerResult add(const IntegerCode& i, Sources all) {
   const auto [values, predicates] = split_sources(all);
-  if (!all_known(values) || (i.has("X") && !all_known(predicates))) return {};
+  if (!all_known(values) || (i.has(M::extended) && !all_known(predicates))) return {};
   std::uint64_t sum = carry_in(i, predicates);
   for (const IntegerSource& each : values) {
     const std::uint32_t plain = each.low.value;
@@ -56,36 +58,37 @@ IntegerResult add(const Instruction& i, Sources all) {
           .second = flag(carry > 1)};
 }
 
-IntegerResult multiply(const Instruction& i, Sources all) {
+IntegerResult multiply(const IntegerCode& i, Sources all) {
   const auto [values, predicates] = split_sources(all);
   if (values.size() < 3) return {};
   // A product with zero is known even where the other factor is not.
   const bool zero =
       (values[0].low.known && values[0].low.value == 0) || (values[1].low.known && values[1].low.value == 0);
-  if ((!zero && !all_known(values.first(2))) || !values[2].low.known || (i.has("X") && !all_known(predicates)))
+  if ((!zero && !all_known(values.first(2))) || !values[2].low.known || (i.has(M::extended) && !all_known(predicates)))
     return {};
   const std::uint32_t a = zero ? 0 : values[0].value().value, b = zero ? 0 : values[1].value().value;
-  const std::uint64_t product =
-      i.has("U32") ? std::uint64_t{a} * b : static_cast<std::uint64_t>(std::int64_t{as_signed(a)} * as_signed(b));
+  const std::uint64_t product = i.has(M::unsigned_32)
+                                    ? std::uint64_t{a} * b
+                                    : static_cast<std::uint64_t>(std::int64_t{as_signed(a)} * as_signed(b));
   const std::uint16_t origin = origin_of(values.last(1));
   const IntegerSource& c = values[2];
-  if (i.has("WIDE") || i.has("HI")) {  // the addend is a pair
+  if (i.has(M::wide) || i.has(M::upper)) {  // the addend is a pair
     if (!c.high.known) return {};
     const std::uint64_t more = c.negative ? 0 - wide(c) : c.inverted ? ~wide(c) : wide(c);
     const std::uint64_t sum = product + more;
     const Word low = Word::of(static_cast<std::uint32_t>(sum), origin),
                high = Word::of(static_cast<std::uint32_t>(sum >> 32));
-    return {.low = i.has("HI") ? high : low, .high = high, .predicate = flag(sum < product)};
+    return {.low = i.has(M::upper) ? high : low, .high = high, .predicate = flag(sum < product)};
   }
   const std::uint64_t sum = (product & 0xffffffffU) + c.value().value + carry_in(i, predicates);
-  const std::uint16_t moved = origin != 0 ? origin : (i.has("MOV") || i.has("IADD")) ? origin_of(values) : 0;
+  const std::uint16_t moved = origin != 0 ? origin : (i.has(M::moves) || i.has(M::adds)) ? origin_of(values) : 0;
   return {.low = Word::of(static_cast<std::uint32_t>(sum), moved), .predicate = flag(sum >> 32 != 0)};
 }
 
-IntegerResult scaled_add(const Instruction& i, Sources all) {
+IntegerResult scaled_add(const IntegerCode& i, Sources all) {
   const auto [values, predicates] = split_sources(all);
-  if (!all_known(values) || (i.has("X") && !all_known(predicates)) || values.size() < 3) return {};
-  const bool sign = i.has("SX32"), upper = i.has("HI");
+  if (!all_known(values) || (i.has(M::extended) && !all_known(predicates)) || values.size() < 3) return {};
+  const bool sign = i.has(M::sign_extended), upper = i.has(M::upper);
   const std::size_t distance = upper && !sign ? 3 : 2;
   if (values.size() <= distance) return {};
   const std::uint32_t a = values[0].value().value, n = values[distance].low.value & 31;
@@ -99,12 +102,12 @@ IntegerResult scaled_add(const Instruction& i, Sources all) {
           .predicate = flag(sum >> 32 != 0)};
 }
 
-IntegerResult funnel_shift(const Instruction& i, Sources s) {
+IntegerResult funnel_shift(const IntegerCode& i, Sources s) {
   if (s.size() < 3 || !s[1].low.known) return {};
-  const bool left = i.has("L"), upper = i.has("HI"), is_wide = i.has("U64") || i.has("S64");
-  const bool arithmetic = i.has("S32") || i.has("S64");
+  const bool left = i.has(M::left), upper = i.has(M::upper), is_wide = i.has(M::unsigned_64) || i.has(M::signed_64);
+  const bool arithmetic = i.has(M::signed_32) || i.has(M::signed_64);
   const std::uint32_t limit = is_wide ? 63 : 32;
-  const std::uint32_t n = i.has("W") ? s[1].low.value & 31 : std::min(s[1].low.value, limit);
+  const std::uint32_t n = i.has(M::wraps) ? s[1].low.value & 31 : std::min(s[1].low.value, limit);
   const bool needs_low = left || !upper, needs_high = upper || !left;
   if ((needs_low && !s[0].low.known) || (needs_high && !s[2].low.known)) return {};
   const std::uint64_t both = std::uint64_t{s[2].low.value} << 32 | s[0].low.value;
@@ -149,56 +152,62 @@ IntegerResult predicate_logic(Sources s) {
 }
 
 template <class T>
-bool holds(std::string_view relation, T a, T b) {
-  if (relation == "LT") return a < b;
-  if (relation == "LE") return a <= b;
-  if (relation == "GT") return a > b;
-  if (relation == "GE") return a >= b;
-  if (relation == "EQ") return a == b;
-  return a != b;  // NE
+bool holds(Relation relation, T a, T b) {
+  switch (relation) {
+    case Relation::less:
+      return a < b;
+    case Relation::less_equal:
+      return a <= b;
+    case Relation::greater:
+      return a > b;
+    case Relation::greater_equal:
+      return a >= b;
+    case Relation::equal:
+      return a == b;
+    default:
+      return a != b;
+  }
 }
 
-IntegerResult compare(const Instruction& i, Sources s) {
-  constexpr std::string_view names[] = {"LT", "LE", "GT", "GE", "EQ", "NE"};
-  if (i.modifiers.empty() || s.size() < 3) return {};
-  const std::string_view relation = i.modifiers.front();
-  if (std::find(std::begin(names), std::end(names), relation) == std::end(names)) return {};
+IntegerResult compare(const IntegerCode& i, Sources s) {
+  const Relation relation = i.relation;
+  if (relation == Relation::none || s.size() < 3) return {};
   const Word more = s[2].low;
-  const bool any = i.has("OR");
+  const bool any = i.has(M::any);
   // A known second condition may decide alone.
-  if (more.known && ((any && more.value != 0) || (!any && !i.has("XOR") && more.value == 0)))
+  if (more.known && ((any && more.value != 0) || (!any && !i.has(M::exclusive) && more.value == 0)))
     return {.predicate = flag(any), .second = {}};
   if (!s[0].low.known || !s[1].low.known) return {};
   const std::uint32_t a = s[0].value().value, b = s[1].value().value;
-  bool result = i.has("U32") ? holds(relation, a, b) : holds(relation, as_signed(a), as_signed(b));
-  if (i.has("EX")) {  // of pairs: the lower words decide where the upper ones are equal
+  bool result = i.has(M::unsigned_32) ? holds(relation, a, b) : holds(relation, as_signed(a), as_signed(b));
+  if (i.has(M::with_lower)) {  // of pairs: the lower words decide where the upper ones are equal
     if (s.size() < 4 || (a == b && !s[3].low.known)) return {};
     if (a == b) result = s[3].low.value != 0;
-    else if (relation == "EQ") result = false;
-    else if (relation == "NE") result = true;
+    else if (relation == Relation::equal) result = false;
+    else if (relation == Relation::not_equal) result = true;
   }
   // And so may the first.
-  if (!more.known && !i.has("XOR") && result == any) return {.predicate = flag(any), .second = {}};
+  if (!more.known && !i.has(M::exclusive) && result == any) return {.predicate = flag(any), .second = {}};
   if (!more.known) return {};
   const bool with = more.value != 0;
-  const bool all = i.has("XOR") ? result != with : any ? result || with : result && with;
-  const bool other = i.has("XOR") ? !result != with : any ? !result || with : !result && with;
+  const bool all = i.has(M::exclusive) ? result != with : any ? result || with : result && with;
+  const bool other = i.has(M::exclusive) ? !result != with : any ? !result || with : !result && with;
   return {.predicate = flag(all), .second = flag(other)};
 }
 
-IntegerResult least_or_most(const Instruction& i, Sources all) {
+IntegerResult least_or_most(const IntegerCode& i, Sources all) {
   const auto [values, predicates] = split_sources(all);
   if (!all_known(values) || predicates.empty() || !predicates[0].low.known || values.size() < 2) return {};
-  const bool least = predicates[0].low.value != 0, is_unsigned = i.has("U32");
+  const bool least = predicates[0].low.value != 0, is_unsigned = i.has(M::unsigned_32);
   std::uint32_t first = values[0].value().value;
   std::size_t next = 1;
-  if (i.opcode == "VIADDMNMX") first += values[1].value().value, next = 2;
+  if (i.operation == Op::least_or_most_of_sum) first += values[1].value().value, next = 2;
   for (; next < values.size(); ++next) {
     const std::uint32_t other = values[next].value().value;
     const bool less = is_unsigned ? other < first : as_signed(other) < as_signed(first);
     if (less == least) first = other;
   }
-  if (i.has("RELU") && as_signed(first) < 0) first = 0;
+  if (i.has(M::nonnegative) && as_signed(first) < 0) first = 0;
   return {.low = Word::of(first)};
 }
 
@@ -224,55 +233,67 @@ IntegerResult select(Sources s) {
 }
 
 // Conversions, as integer divisions use them.
-IntegerResult convert(const Instruction& i, Sources s) {
+IntegerResult convert(const IntegerCode& i, Sources s) {
   if (s.empty() || !s[0].low.known) return {};
   const std::uint32_t bits = s[0].value().value;
-  const bool is_wide = i.has("U64") || i.has("S64");
-  if (is_wide && i.opcode == "I2F" && !s[0].high.known) return {};
-  if (i.opcode == "I2F" || i.opcode == "I2FP") {
-    if (i.has("F64") || i.has("F16")) return {};
-    const double exact = is_wide ? static_cast<double>(wide(s[0])) : i.has("U32") ? bits : as_signed(bits);
+  const bool is_wide = i.has(M::unsigned_64) || i.has(M::signed_64);
+  if (i.operation == Op::from_integer) {
+    if (is_wide && !s[0].high.known) return {};
+    if (i.has(M::float_64) || i.has(M::float_16)) return {};
+    const double exact = is_wide ? static_cast<double>(wide(s[0])) : i.has(M::unsigned_32) ? bits : as_signed(bits);
     auto rounded = static_cast<float>(exact);
-    if (i.has("RP") && static_cast<double>(rounded) < exact) rounded = std::nextafter(rounded, HUGE_VALF);
+    if (i.has(M::rounds_up) && static_cast<double>(rounded) < exact) rounded = std::nextafter(rounded, HUGE_VALF);
     return {.low = Word::of(std::bit_cast<std::uint32_t>(rounded))};
   }
   const double number = std::bit_cast<float>(bits);
-  if (i.has("F64") || i.has("F16") || !(std::abs(number) < 1.8e19)) return {};
+  if (i.has(M::float_64) || i.has(M::float_16) || !(std::abs(number) < 1.8e19)) return {};
   if (is_wide) {
     const std::uint64_t whole = number <= 0 ? 0 : static_cast<std::uint64_t>(number);
     return {.low = Word::of(static_cast<std::uint32_t>(whole)),
             .high = Word::of(static_cast<std::uint32_t>(whole >> 32))};
   }
-  if (i.has("U32"))
+  if (i.has(M::unsigned_32))
     return {.low = Word::of(number <= 0 ? 0U : number >= 4294967295.0 ? ~0U : static_cast<std::uint32_t>(number))};
   if (std::abs(number) >= 2147483647.0) return {};
   return {.low = Word::of(static_cast<std::uint32_t>(static_cast<std::int32_t>(number)))};
 }
 
-IntegerResult bits_of(const Instruction& i, Sources s, std::string_view name) {
-  if (s.empty() || !all_known(split_sources(s).values)) return {};
+std::uint32_t reversed_bits(std::uint32_t a) {
+  std::uint32_t reversed = 0;
+  for (unsigned bit = 0; bit < 32; ++bit) reversed |= (a >> bit & 1) << (31 - bit);
+  return reversed;
+}
+
+IntegerResult first_bit(const IntegerCode& i, std::uint32_t a) {
+  const std::uint32_t x = i.has(M::unsigned_32) || as_signed(a) >= 0 ? a : ~a;
+  if (x == 0) return {.low = Word::of(~0U)};
+  const auto zeros = static_cast<std::uint32_t>(std::countl_zero(x));
+  return {.low = Word::of(i.has(M::from_top) ? zeros : 31 - zeros)};
+}
+
+IntegerResult extend_sign(const IntegerCode& i, std::uint32_t a, std::uint32_t bits) {
+  const std::uint32_t n = std::min<std::uint32_t>(bits, 32);
+  if (n == 32) return {.low = Word::of(a)};
+  const std::uint32_t kept = a & ((1U << n) - 1);
+  const bool sign = !i.has(M::unsigned_32) && n > 0 && (a >> (n - 1) & 1) != 0;
+  return {.low = Word::of(sign ? kept | ~((1U << n) - 1) : kept)};
+}
+
+IntegerResult bits_of(const IntegerCode& i, Sources s) {
+  if (!all_known(split_sources(s).values)) return {};
   const std::uint32_t a = s[0].value().value;
-  if (name == "IABS") return {.low = Word::of(as_signed(a) < 0 ? 0 - a : a)};
-  if (name == "POPC") return {.low = Word::of(static_cast<std::uint32_t>(std::popcount(a)))};
-  if (name == "BREV") {
-    std::uint32_t reversed = 0;
-    for (unsigned bit = 0; bit < 32; ++bit) reversed |= (a >> bit & 1) << (31 - bit);
-    return {.low = Word::of(reversed)};
+  switch (i.operation) {
+    case Op::absolute:
+      return {.low = Word::of(as_signed(a) < 0 ? 0 - a : a)};
+    case Op::count_bits:
+      return {.low = Word::of(static_cast<std::uint32_t>(std::popcount(a)))};
+    case Op::reverse_bits:
+      return {.low = Word::of(reversed_bits(a))};
+    case Op::first_bit:
+      return first_bit(i, a);
+    default:
+      return s.size() > 1 ? extend_sign(i, a, s[1].low.value) : IntegerResult{};
   }
-  if (name == "FLO") {
-    const std::uint32_t x = i.has("U32") || as_signed(a) >= 0 ? a : ~a;
-    if (x == 0) return {.low = Word::of(~0U)};
-    const auto zeros = static_cast<std::uint32_t>(std::countl_zero(x));
-    return {.low = Word::of(i.has("SH") ? zeros : 31 - zeros)};
-  }
-  if (name == "SGXT" && s.size() > 1) {
-    const std::uint32_t n = std::min<std::uint32_t>(s[1].low.value, 32);
-    if (n == 32) return {.low = Word::of(a)};
-    const std::uint32_t kept = a & ((1U << n) - 1);
-    const bool sign = !i.has("U32") && n > 0 && (a >> (n - 1) & 1) != 0;
-    return {.low = Word::of(sign ? kept | ~((1U << n) - 1) : kept)};
-  }
-  return {};
 }
 
 // The opcode of the warp-wide twin of a uniform instruction.
@@ -286,44 +307,50 @@ std::string_view plain_name(std::string_view name) {
 
 }  // namespace
 
-Word IntegerSource::value() const {
-  Word word = low;
-  if (predicate || !word.known) return word;
-  if (magnitude && as_signed(word.value) < 0) word.value = 0 - word.value;
-  if (negative) word.value = 0 - word.value;
-  if (inverted) word.value = ~word.value;
-  if (negative || inverted) word.origin = 0;
-  return word;
-}
-
-IntegerOperation integer_operation(const Instruction& i) {
-  using Op = IntegerOperation;
+IntegerCode::IntegerCode(const Instruction& i) : modifiers(i) {
+  struct Named {
+    std::string_view name;
+    Op operation;
+  };
+  constexpr Named operations[] = {{"MOV", Op::move},
+                                  {"R2UR", Op::move},
+                                  {"IADD3", Op::add},
+                                  {"VIADD", Op::add},
+                                  {"IADD", Op::add},
+                                  {"IMAD", Op::multiply},
+                                  {"IMUL", Op::multiply},
+                                  {"LEA", Op::scaled_add},
+                                  {"SHF", Op::shift},
+                                  {"LOP3", Op::logic},
+                                  {"PLOP3", Op::predicate_logic},
+                                  {"ISETP", Op::compare},
+                                  {"SEL", Op::select},
+                                  {"IMNMX", Op::least_or_most},
+                                  {"VIADDMNMX", Op::least_or_most_of_sum},
+                                  {"PRMT", Op::permute},
+                                  {"I2F", Op::from_integer},
+                                  {"I2FP", Op::from_integer},
+                                  {"F2I", Op::to_integer},
+                                  {"IABS", Op::absolute},
+                                  {"POPC", Op::count_bits},
+                                  {"BREV", Op::reverse_bits},
+                                  {"FLO", Op::first_bit},
+                                  {"SGXT", Op::extend_sign}};
+  constexpr std::string_view relations[] = {"LT", "LE", "GT", "GE", "EQ", "NE"};
   const std::string_view name = plain_name(i.opcode);
-  if (name == "MOV" || name == "R2UR") return Op::move;
-  if (name == "IADD3" || name == "VIADD" || name == "IADD") return Op::add;
-  if (name == "IMAD" || name == "IMUL") return Op::multiply;
-  if (name == "LEA") return Op::scaled_add;
-  if (name == "SHF") return Op::shift;
-  if (name == "LOP3") return Op::logic;
-  if (name == "PLOP3") return Op::predicate_logic;
-  if (name == "ISETP") return Op::compare;
-  if (name == "SEL") return Op::select;
-  if (name == "IMNMX" || name.starts_with("VIMNMX") || name == "VIADDMNMX") return Op::least_or_most;
-  if (name == "PRMT") return Op::permute;
-  if (name == "I2F" || name == "I2FP" || name == "F2I") return Op::convert;
-  if (name == "MUFU" && i.has("RCP")) return Op::reciprocal;
-  const bool bits = name == "IABS" || name == "POPC" || name == "BREV" || name == "FLO" || name == "SGXT";
-  return bits ? Op::bits : Op::none;
+  for (const Named& each : operations)
+    if (each.name == name) operation = each.operation;
+  if (name.starts_with("VIMNMX")) operation = Op::least_or_most;
+  if (name == "MUFU" && std::find(i.modifiers.begin(), i.modifiers.end(), "RCP") != i.modifiers.end())
+    operation = Op::reciprocal;
+  if (operation == Op::compare && !i.modifiers.empty())
+    for (std::size_t k = 0; k < std::size(relations); ++k)
+      if (i.modifiers.front() == relations[k]) relation = static_cast<Relation>(k + 1);
 }
 
-IntegerResult integer_result(const Instruction& i, std::span<const IntegerSource> s) {
-  return integer_result(integer_operation(i), i, s);
-}
-
-IntegerResult integer_result(IntegerOperation operation, const Instruction& i, std::span<const IntegerSource> s) {
-  using Op = IntegerOperation;
+IntegerResult integer_result(const IntegerCode& i, std::span<const IntegerSource> s) {
   if (s.empty()) return {};
-  switch (operation) {
+  switch (i.operation) {
     case Op::none:
       return {};
     case Op::move:
@@ -345,13 +372,19 @@ IntegerResult integer_result(IntegerOperation operation, const Instruction& i, s
     case Op::select:
       return select(s);
     case Op::least_or_most:
+    case Op::least_or_most_of_sum:
       return least_or_most(i, s);
     case Op::permute:
       return permute(s);
-    case Op::convert:
+    case Op::from_integer:
+    case Op::to_integer:
       return convert(i, s);
-    case Op::bits:
-      return bits_of(i, s, plain_name(i.opcode));
+    case Op::absolute:
+    case Op::count_bits:
+    case Op::reverse_bits:
+    case Op::first_bit:
+    case Op::extend_sign:
+      return bits_of(i, s);
     case Op::reciprocal:
       if (!s[0].low.known) return {};
       return {.low = Word::of(std::bit_cast<std::uint32_t>(1.0F / std::bit_cast<float>(s[0].value().value)))};

@@ -3,8 +3,8 @@
 
 namespace tilescope {
 
-ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch)
-    : section_(section), launch_(std::move(launch)), float_loads_(loads_of_floats(section)) {
+ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch, bool whole)
+    : section_(section), launch_(std::move(launch)), whole_(whole), float_loads_(loads_of_floats(section)) {
   for (const std::int64_t offset : launch_.addresses) pointers_.insert(offset);
   for (const Instruction& i : section.instructions) {
     decoded_.push_back(decode(i));
@@ -17,6 +17,7 @@ ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch)
           words_read_.insert(word);
       }
   }
+  if (!whole_) needed_ = needed_code(section, decoded_);
 }
 
 }  // namespace tilescope

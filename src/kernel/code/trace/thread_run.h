@@ -10,6 +10,7 @@
 
 #include "kernel/code/sass/instruction.h"
 #include "kernel/code/trace/decode.h"
+#include "kernel/code/trace/needed.h"
 #include "kernel/code/trace/traced_launch.h"
 #include "kernel/code/trace/word.h"
 
@@ -50,7 +51,8 @@ struct ThreadRun {
 
 class ThreadMachine {
  public:
-  ThreadMachine(const CodeSection& section, TracedLaunch launch);
+  // `whole`: instructions that decide neither an address nor a branch are carried out as well, which changes no result.
+  ThreadMachine(const CodeSection& section, TracedLaunch launch, bool whole = false);
 
   // Waits for barriers end at once. Values from memory that the thread did not write itself are unknown.
   // `distance`: by instruction, how far it is from a place; a branch that is not known leads to the nearer one. Empty:
@@ -66,7 +68,9 @@ class ThreadMachine {
   friend class RunningThread;
   const CodeSection& section_;
   TracedLaunch launch_;
+  bool whole_;
   std::vector<DecodedInstruction> decoded_;
+  NeededCode needed_;
   std::vector<bool> float_loads_;
   std::set<std::int64_t> words_read_;
   std::set<std::int64_t> pointers_;

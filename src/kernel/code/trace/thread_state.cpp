@@ -14,15 +14,14 @@ constexpr std::uint32_t window_constant = 0x198, stack_constant = 0x28, stack_to
 ThreadState::ThreadState(const TracedLaunch& launch, const std::set<std::int64_t>& pointers,
                          const std::array<std::uint32_t, 3>& block, const std::array<std::uint32_t, 3>& thread)
     : launch_(launch), pointers_(pointers), block_(block), thread_(thread) {
-  registers_.fill(Word::of(0)), uniforms_.fill(Word::of(0));
-  predicates_.fill(Word::of(0)), upredicates_.fill(Word::of(0));
+  words_.fill(Word::of(0));
 }
 
 Word ThreadState::guard(const Instruction& i) const {
   if (i.guard.kind != Guard::Kind::predicate) return Word::of(i.guard.kind == Guard::Kind::always ? 1 : 0);
-  Word word = (i.guard.predicate.file == RegisterFile::predicate
-                   ? predicates_
-                   : upredicates_)[static_cast<std::size_t>(i.guard.predicate.first)];
+  const bool uniform = i.guard.predicate.file != RegisterFile::predicate;
+  Word word =
+      reg(uniform ? Kind::uniform_predicate : Kind::predicate, static_cast<std::int16_t>(i.guard.predicate.first));
   if (i.guard.negated) word.value = word.value != 0 ? 0 : 1;
   return word;
 }
@@ -48,32 +47,6 @@ Word ThreadState::constant(std::int16_t bank, std::int64_t offset) const {
   if (offset == window_constant) return Word::of(static_cast<std::uint32_t>(parameter_window));
   if (offset == window_constant + 4) return Word::of(static_cast<std::uint32_t>(parameter_window >> 32));
   return {};
-}
-
-Word ThreadState::reg(Kind kind, std::int16_t index, int more) const {
-  if (index < 0) return Word::of(kind == Kind::predicate || kind == Kind::uniform_predicate ? 1 : 0);
-  const auto place = static_cast<std::size_t>(index + more);
-  switch (kind) {
-    case Kind::general:
-      return place < registers_.size() ? registers_[place] : Word{};
-    case Kind::uniform:
-      return place < uniforms_.size() ? uniforms_[place] : Word{};
-    case Kind::predicate:
-      return place < predicates_.size() ? predicates_[place] : Word{};
-    case Kind::uniform_predicate:
-      return place < upredicates_.size() ? upredicates_[place] : Word{};
-    default:
-      return {};
-  }
-}
-
-void ThreadState::set(Kind kind, std::int16_t index, int more, const Word& word) {
-  if (index < 0) return;
-  const auto place = static_cast<std::size_t>(index + more);
-  if (kind == Kind::general && place < registers_.size()) registers_[place] = word;
-  if (kind == Kind::uniform && place < uniforms_.size()) uniforms_[place] = word;
-  if (kind == Kind::predicate && place < predicates_.size()) predicates_[place] = word;
-  if (kind == Kind::uniform_predicate && place < upredicates_.size()) upredicates_[place] = word;
 }
 
 Word ThreadState::near_address(const DecodedOperand& operand) const {
@@ -121,9 +94,10 @@ void ThreadState::forget(const Instruction& i) {
     }
 }
 
-VaryingWords ThreadState::move_predicates(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+VaryingWords ThreadState::move_predicates(const Instruction& i, const DecodedInstruction& decoded) {
+  const std::vector<DecodedOperand>& operands = decoded.operands;
   constexpr std::uint32_t all = 0x7f;
-  if (i.opcode == "R2P") {
+  if (decoded.opcode == TracedOpcode::set_predicates) {
     const Word bits = operands.size() > 1 ? source(operands[1]).low : Word{};
     const std::uint32_t mask = operands.size() > 2 ? operands[2].number : all;
     const VaryingWords varies = bits.varies;

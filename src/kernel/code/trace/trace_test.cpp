@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <tuple>
 
 #include "base/test_seed.h"
 #include "kernel/code/testdata/test_kernels.h"
@@ -58,20 +59,20 @@ TEST_CASE("sums, products and shifts of pairs of words are those of 64-bit integ
     const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
     const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
     const std::array sum{word(low(a)), word(low(b)), word(0)};
-    const IntegerResult first = integer_result(instruction("IADD3"), sum);
+    const IntegerResult first = integer_result(IntegerCode(instruction("IADD3")), sum);
     const std::array rest{word(high(a)), word(high(b)), word(0), flag_source(first.predicate.value), flag_source(0)};
-    const IntegerResult second = integer_result(instruction("IADD3", {"X"}), rest);
+    const IntegerResult second = integer_result(IntegerCode(instruction("IADD3", {"X"})), rest);
     CHECK((std::uint64_t{second.low.value} << 32 | first.low.value) == a + b);
     const std::array product{word(low(a)), word(high(a)), word(low(b), high(b))};
-    const IntegerResult wide = integer_result(instruction("IMAD", {"WIDE", "U32"}), product);
+    const IntegerResult wide = integer_result(IntegerCode(instruction("IMAD", {"WIDE", "U32"})), product);
     CHECK((std::uint64_t{wide.high.value} << 32 | wide.low.value) == std::uint64_t{low(a)} * high(a) + b);
     const std::uint32_t distance = low(b) % 32;
     const std::array shift{word(low(a)), word(distance), word(high(a))};
-    CHECK(integer_result(instruction("SHF", {"R", "U64"}), shift).low.value == low(a >> distance));
-    CHECK(integer_result(instruction("SHF", {"L", "U64", "HI"}), shift).low.value == high(a << distance));
+    CHECK(integer_result(IntegerCode(instruction("SHF", {"R", "U64"})), shift).low.value == low(a >> distance));
+    CHECK(integer_result(IntegerCode(instruction("SHF", {"L", "U64", "HI"})), shift).low.value == high(a << distance));
     std::array unknown = sum;
     unknown[round % 2 == 0 ? 0 : 1].low.known = false;
-    CHECK_FALSE(integer_result(instruction("IADD3"), unknown).low.known);
+    CHECK_FALSE(integer_result(IntegerCode(instruction("IADD3")), unknown).low.known);
   }
 }
 
@@ -126,5 +127,70 @@ TEST_CASE("a loaded number is a float if a floating-point instruction reads it b
     const std::vector<bool> floats = loads_of_floats(read_listing(text, "test").at(0));
     CHECK(floats.at(0) == (uses_float && !overwritten));
     CHECK(std::count(floats.begin(), floats.end(), true) <= 1);
+  }
+}
+
+namespace {
+
+// Some number below `end`.
+std::uint32_t below(std::mt19937& random, std::size_t end) { return static_cast<std::uint32_t>(random() % end); }
+
+// Pointers, then sizes.
+TracedLaunch random_launch(std::mt19937& random) {
+  TracedLaunch launch;
+  launch.block = {32 * (1 + below(random, 8)), 1, 1};
+  launch.grid = {1 + below(random, 8), 1 + below(random, 8), 1};
+  launch.addresses = {0, 8, 16, 24, 32};
+  launch.varying = {40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 84};
+  for (int word = 0; word < 128; ++word) {
+    const std::uint32_t value = word < 10 ? below(random, ~std::uint32_t{0}) : below(random, 3000);
+    launch.parameters.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  return launch;
+}
+
+bool same_access(const TracedAccess& x, const TracedAccess& y) {
+  return std::tie(x.instruction, x.known, x.origin, x.shared, x.map_offset, x.coordinates) ==
+             std::tie(y.instruction, y.known, y.origin, y.shared, y.map_offset, y.coordinates) &&
+         (!x.known || x.address == y.address);
+}
+
+std::size_t left_out(const CodeSection& section) {
+  std::vector<DecodedInstruction> decoded;
+  for (const Instruction& i : section.instructions) decoded.push_back(decode(i));
+  const NeededCode needed = needed_code(section, decoded);
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < needed.next.size(); ++i) count += needed.next[i] != i ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("instructions that decide neither an address nor a branch may be left out: a thread does the same") {
+  std::mt19937 random(test_seed());
+  for (const std::string& kernel : test_kernels) {
+    const CodeSummary code = test_summary(kernel);
+    std::size_t accesses = 0;
+    for (int round = 0; round < 6; ++round) {
+      const TracedLaunch launch = random_launch(random);
+      const std::array<std::uint32_t, 3> block{below(random, launch.grid[0]), below(random, launch.grid[1]), 0},
+          thread{below(random, launch.block[0]), 0, 0};
+      const std::int64_t most = round % 2 == 0 ? 200'000 : 1 + below(random, 20'000);
+      const ThreadRun a = ThreadMachine(code.section, launch).run(block, thread, most),
+                      b = ThreadMachine(code.section, launch, true).run(block, thread, most);
+      CAPTURE(kernel);
+      CAPTURE(round);
+      CHECK(a.executed == b.executed);
+      CHECK(a.stopped == b.stopped);
+      CHECK(std::tie(a.guesses, a.float_guesses, a.claims) == std::tie(b.guesses, b.float_guesses, b.claims));
+      CHECK(std::tie(a.undecided, a.matrix_loads, a.expected_bytes) ==
+            std::tie(b.undecided, b.matrix_loads, b.expected_bytes));
+      CHECK(a.waits.size() == b.waits.size());
+      CHECK(std::equal(a.accesses.begin(), a.accesses.end(), b.accesses.begin(), b.accesses.end(), same_access));
+      CHECK((a.varies & ~b.varies) == 0);
+      accesses += a.accesses.size();
+    }
+    CHECK(accesses > 4);
+    CHECK(left_out(code.section) > code.section.instructions.size() / 5);
   }
 }

@@ -13,8 +13,8 @@ constexpr VaryingWords varying_bit(std::size_t place) { return VaryingWords{1} <
 struct Word {
   std::uint32_t value = 0;
   bool known = false;
-  std::uint16_t origin = 0;  // 1 + the offset of a pointer among the parameters; 0: none
   bool loaded = false;       // of an unknown one: it follows from an integer that was loaded from memory
+  std::uint16_t origin = 0;  // 1 + the offset of a pointer among the parameters; 0: none
   VaryingWords varies = 0;
 
   static Word of(std::uint32_t value, std::uint16_t origin = 0) {

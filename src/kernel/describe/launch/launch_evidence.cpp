@@ -148,9 +148,9 @@ struct Walk {
   }
 };
 
-// The visits of one thread. `head`: instructions of which the first that the thread executes begins a new tile whenever
-// it is executed again.
-std::vector<BlockVisit> visits_of(const ThreadRun& run, const Places& places, const CodeSection& section,
+// The visits of one thread. `stores`: by instruction, whether it does. `head`: instructions of which the first that the
+// thread executes begins a new tile whenever it is executed again.
+std::vector<BlockVisit> visits_of(const ThreadRun& run, const Places& places, const std::vector<bool>& stores,
                                   const BlockIndex& block, const std::vector<bool>& heads) {
   std::vector<BlockVisit> visits;
   std::map<std::int64_t, Walk> walks;
@@ -174,7 +174,7 @@ std::vector<BlockVisit> visits_of(const ThreadRun& run, const Places& places, co
     else if (head && *head == access.instruction) close();
     Walk& walk = walks[place->array];
     walk.by_map = !access.coordinates.empty();
-    walk.stored = is_store(section.instructions[access.instruction]);
+    walk.stored = stores[access.instruction];
     walk.add(access.instruction, place->bytes);
   }
   close();
@@ -201,7 +201,9 @@ void join(std::vector<BlockVisit>& into, std::vector<BlockVisit> more) {
 class Tracer {
  public:
   explicit Tracer(const EvidenceInput& input)
-      : input_(input), machine_(input.code.section, input.launch), places_(input) {}
+      : input_(input), machine_(input.code.section, input.launch), places_(input) {
+    for (const Instruction& i : input.code.section.instructions) stores_.push_back(is_store(i));
+  }
 
   LaunchEvidence evidence() {
     const TracedLaunch& launch = input_.launch;
@@ -255,10 +257,8 @@ class Tracer {
     found_.claims = found_.claims || (run.claims && run.guesses > 0);
     if (!run.stopped.empty()) found_.stopped = run.stopped;
     found_.varies |= run.varies;
-    const CodeSection& section = input_.code.section;
-    std::vector<BlockVisit> whole =
-        visits_of(run, places_, section, block, std::vector<bool>(section.instructions.size()));
-    std::vector<BlockVisit> tiles = visits_of(run, places_, section, block, heads_);
+    std::vector<BlockVisit> whole = visits_of(run, places_, stores_, block, std::vector<bool>(stores_.size()));
+    std::vector<BlockVisit> tiles = visits_of(run, places_, stores_, block, heads_);
     const auto walks = [](const BlockVisit& visit) {
       return std::any_of(visit.arrays.begin(), visit.arrays.end(),
                          [](const ArrayVisit& array) { return array.step != 0 || array.stored; });
@@ -283,7 +283,7 @@ class Tracer {
   LaunchEvidence found_;
   std::vector<std::uint32_t> warps_;
   std::int64_t executed_ = 0;
-  std::vector<bool> heads_ = heads_of_tiles();
+  std::vector<bool> heads_ = heads_of_tiles(), stores_;
 };
 
 }  // namespace
