@@ -75,9 +75,9 @@ class Walker {
       slot.cache = static_cast<std::int8_t>(slot.unit % shape.caches);
       slot.side = static_cast<std::int8_t>(sides[s % units_]);
     }
-    seen_.assign(tiles.entries(), 0);
+    seen_.assign(static_cast<std::size_t>(tiles.entries), 0);
     list_moving();
-    read_in_.assign(tiles.entries() * sides_, -1);
+    read_in_.assign(static_cast<std::size_t>(tiles.entries) * sides_, -1);
   }
 
   void run(L2Walk& out) {
@@ -342,7 +342,7 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
   out = {};
   TileStreams tiles;
   if (!tile_streams(bound, tiles) || tiles.list.size() > most_streams) return false;
-  if (static_cast<std::int64_t>(tiles.entries()) > most_tiles / shape.caches) return false;
+  if (tiles.entries > most_tiles / shape.caches) return false;
   const std::int64_t steps = visited_points(bound.nest, bound.live, {}, false);
   const std::int64_t phases = options.frames.bytes > 0 ? options.frames.places() : 1;
   const bool updates = std::any_of(tiles.list.begin(), tiles.list.end(),
@@ -352,6 +352,7 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
     out.steps = steps;
     return true;
   }
+  place_tiles(bound, tiles);
   Walker(bound, tiles, shape, std::max<std::int64_t>(1, resident_blocks), options).run(out);
   return true;
 }
