@@ -287,7 +287,9 @@ void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point
     candidate.number = i;
   };
   if (threads == 0) at_once(count, walk);
-  else in_order(count, threads, [&](std::size_t i, std::size_t) { walk(i); }, [](std::size_t, std::size_t) {});
+  else
+    in_order(
+        count, threads, [&](std::size_t i, std::size_t) { walk(i); }, [](std::size_t, std::size_t) {});
   std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
   if (count == 0) return;
   WithoutGains& first = walked[result.feasible.front().number];

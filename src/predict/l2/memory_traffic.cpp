@@ -305,8 +305,7 @@ std::optional<L2Walk> walked_blocks(const BoundIsland& bound, const TileCounts& 
   if (bound.point.l2 != L2Model::walk || shape.capacity == 0) return std::nullopt;
   const std::int64_t resident = tiles.occupancy.blocks_per_unit * bound.hardware.units.value;
   std::optional<L2Walk> walk(std::in_place);
-  if (!walk_l2(bound, shape, resident, *walk,
-               {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)}))
+  if (!walk_l2(bound, shape, resident, *walk, {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)}))
     walk.reset();
   return walk;
 }

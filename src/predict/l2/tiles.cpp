@@ -36,8 +36,7 @@ void list_bytes(const BoundIsland& bound, ArrayId id, std::int64_t tiles, std::v
   std::vector<std::vector<std::int64_t>> extents(axes.size());  // by axis and tile
   for (std::size_t a = 0; a < axes.size(); ++a) {
     const Cut cut = cut_of(bound.nest, axes[a]);
-    for (std::int64_t tile = 0; tile < cut.tiles; ++tile)
-      extents[a].push_back(extent(bound.nest, axes[a], cut, tile));
+    for (std::int64_t tile = 0; tile < cut.tiles; ++tile) extents[a].push_back(extent(bound.nest, axes[a], cut, tile));
   }
   bytes.reserve(bytes.size() + static_cast<std::size_t>(tiles));
   std::int64_t values_before = -1, bytes_before = 0;
