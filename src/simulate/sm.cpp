@@ -43,6 +43,7 @@ class Sm {
       schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(&warps_[i]);
       prepare(warps_[i], 0);
     }
+    used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
     for (Barrier& barrier : barriers_) barrier.waiting.reserve(static_cast<std::size_t>(program.warps));
     start_turns();
   }
@@ -74,25 +75,40 @@ class Sm {
     std::int64_t passes = 0;  // of all warps
   };
 
+  using Marks = std::vector<Mark>;
+
   // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
-  // where it does not repeat in time, the one after settling.
+  // where it does not repeat in time, the one after settling. A period before that is as good, its clocks are the same;
+  // but what is counted or kept in detail is that of passes after it.
   Mark find_period(SmSteady& steady) {
-    std::vector<Mark> seen;
-    while (warps_[0].passes < most_passes) {
+    Marks seen;
+    std::ptrdiff_t settled = 0;  // the first mark after settling
+    for (bool early = !detailed; warps_[0].passes < most_passes;) {
       const std::int64_t before = warps_[0].passes;
       advance();
-      if (warps_[0].passes == before || warps_[0].passes < settling_passes) continue;
+      if (warps_[0].passes == before) continue;
       const Mark mark{state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
-      const auto seen_as = [&](std::uint64_t Mark::*state) {
-        return std::find_if(seen.begin(), seen.end(), [&](const Mark& each) { return each.*state == mark.*state; });
+      const auto seen_as = [&](std::uint64_t Mark::*state, std::ptrdiff_t from) {
+        return std::find_if(seen.begin() + from, seen.end(),
+                            [&](const Mark& each) { return each.*state == mark.*state; });
       };
-      const auto found = seen_as(&Mark::state);
-      as_later_ = as_later_ && (!asks_later() || seen_as(&Mark::later) == found);
-      steady.periodic = found != seen.end();
-      if (steady.periodic) return *found;
+      const auto repeats = [&](std::ptrdiff_t from) {
+        const auto found = seen_as(&Mark::state, from);
+        return std::pair(found, !asks_later() || seen_as(&Mark::later, from) == found);
+      };
+      const auto [first, same] = repeats(0);
+      early = early && same;
+      const bool is_settled = warps_[0].passes >= settling_passes;
+      const auto [found, still_same] = is_settled && !early ? repeats(settled) : std::pair(seen.end(), true);
+      as_later_ = as_later_ && still_same;
+      if (early ? first != seen.end() : found != seen.end()) {
+        steady.periodic = true;
+        return early ? *first : *found;
+      }
+      if (!is_settled) ++settled;
       seen.push_back(mark);
     }
-    return seen.front();
+    return seen[static_cast<std::size_t>(settled)];
   }
 
   // Runs through another period, and counts what is busy and what warps wait for.
@@ -114,14 +130,15 @@ class Sm {
 
   void advance() {
     Ticks next = never;
-    for (const Scheduler& scheduler : schedulers_)
-      if (!scheduler.warps.empty()) next = std::min(next, scheduler.next);
-    // Others may go round and round while the first warp waits for ever.
-    if (next >= never || passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes))
-      throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
+    for (std::size_t i = 0; i < used_; ++i) next = std::min(next, schedulers_[i].next);
+    if (next >= never) wait_for_ever();
     now_ = next;
-    for (Scheduler& scheduler : schedulers_)
-      if (scheduler.next <= now_ && !scheduler.warps.empty()) scheduler.next = step(scheduler);
+    for (std::size_t i = 0; i < used_; ++i)
+      if (Scheduler& scheduler = schedulers_[i]; scheduler.next <= now_) scheduler.next = step(scheduler);
+  }
+
+  [[noreturn]] static void wait_for_ever() {
+    throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
   }
 
   // When the operation's part can take it, or when to look again. Asynchronous products queue.
@@ -164,11 +181,12 @@ class Sm {
     for (std::size_t i = 0; i < scheduler.warps.size(); ++i) {
       Warp& warp = *scheduler.warps[i];
       if (warp.at <= now_) {
-        const Ticks free = whole_clock(part_free(scheduler, warp, *warp.op));
+        Ticks free = part_free(scheduler, warp, *warp.op);
         if (free <= now_) {
           issue(scheduler, first_asked(scheduler, i));
           return now_ + ticks_a_clock;
         }
+        free = whole_clock(free);
         const bool waits = warp.op->effect == SmEffect::product_wait;
         warp.causes[index_of(waits ? SmWait::products : SmWait::pipe)] += free - now_, warp.at = free;
       }
@@ -198,7 +216,8 @@ class Sm {
       if (warp.next >= loop_ && warp.next < loop_end_) counts_.add_waits(warp, warp.next - loop_, now_);
       ++counts_.issued;
     }
-    const Ticks start = op.part == SmPart::memory ? queue(scheduler, op) : now_;
+    Ticks start = now_;
+    if (op.part == SmPart::memory) start = queue(scheduler, op);
     Ticks until = start + op.busy;
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op);
@@ -214,9 +233,11 @@ class Sm {
     const bool again = warp.next + 1 == loop_end_;
     if (++warp.next == loop_end_) {
       ++warp.passes, ++passes_;
+      // Others may go round and round while the first warp waits for ever.
+      if (passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes)) wait_for_ever();
       if (most_ == 0 || warp.passes < most_) warp.next = loop_;
     }
-    add_group(op, warp);
+    if (op.effect != SmEffect::none) add_group(op, warp);
     if (warp.next == code_.size()) {
       ++finished_, warp.at = never;
       return;
@@ -369,6 +390,7 @@ class Sm {
   std::vector<Barrier> barriers_;
   SmCounts counts_;
   std::array<Scheduler, most_schedulers> schedulers_{};
+  std::size_t used_ = 0;  // of them, those with warps
   std::vector<SmEvent> events_;
   Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, barrier_free_ = 0;
   std::int64_t passes_ = 0;  // of all warps
