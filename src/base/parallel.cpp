@@ -1,22 +1,39 @@
 #include "base/parallel.h"
 
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tilescope {
+namespace {
+
+thread_local bool is_alone = false;  // inside an in_order of one thread
+
+struct Alone {
+  bool before = std::exchange(is_alone, true);
+  ~Alone() { is_alone = before; }
+};
+
+}  // namespace
 
 std::size_t all_cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 std::size_t slots_of(std::size_t threads) { return threads <= 1 ? 1 : 4 * threads; }
 
 void in_order(std::size_t items, std::size_t threads, const ItemStage& make, const ItemStage& take) {
-  if (threads <= 1 || items <= 1) {
+  if (threads <= 1) {
+    const Alone alone;
+    for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
+    return;
+  }
+  if (items <= 1) {
     for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
     return;
   }
@@ -47,6 +64,29 @@ void in_order(std::size_t items, std::size_t threads, const ItemStage& make, con
                                       tbb::make_filter<std::size_t, std::size_t>(tbb::filter_mode::parallel, make_one) &
                                       tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order, take_one));
   });
+}
+
+void at_once(std::size_t items, const std::function<void(std::size_t)>& make) {
+  if (items <= 1 || is_alone) {
+    for (std::size_t item = 0; item < items; ++item) make(item);
+    return;
+  }
+  std::vector<std::exception_ptr> failed(items);
+  // A thread that waits for the last items takes no other work meanwhile: the caller may hold what that needs.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(
+        std::size_t{0}, items,
+        [&](std::size_t item) {
+          try {
+            make(item);
+          } catch (...) {
+            failed[item] = std::current_exception();
+          }
+        },
+        tbb::simple_partitioner{});
+  });
+  for (const std::exception_ptr& each : failed)
+    if (each) std::rethrow_exception(each);
 }
 
 }  // namespace tilescope

@@ -21,4 +21,9 @@ using ItemStage = std::function<void(std::size_t item, std::size_t slot)>;
 // first one by order ends the work, whatever the number of threads. `make` must not change what other items use.
 void in_order(std::size_t items, std::size_t threads, const ItemStage& make, const ItemStage& take);
 
+// Calls make(item) for the items below `items`, on the threads that the work around it leaves free: all cores, those of
+// the in_order that it is part of, or only the caller's inside one of a single thread. An exception is thrown when all
+// items are done: of several the first one by order.
+void at_once(std::size_t items, const std::function<void(std::size_t item)>& make);
+
 }  // namespace tilescope

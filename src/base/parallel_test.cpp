@@ -54,3 +54,30 @@ TEST_CASE("the first failure by order ends the work, and what comes before it is
       REQUIRE(taken == 50);
     }
 }
+
+TEST_CASE("each item is made once, inside other work too, and the first failure by order is thrown") {
+  std::mt19937 random(test_seed());
+  for (const std::size_t threads : {1U, 2U, 7U})
+    for (int round = 0; round < 10; ++round) {
+      const std::size_t outer = 1 + random() % 6, inner = random() % 40, fails = random() % 60;
+      std::vector<int> made(outer * inner, 0);
+      std::string message;
+      try {
+        in_order(
+            outer, threads,
+            [&](std::size_t item, std::size_t) {
+              at_once(inner, [&](std::size_t i) {
+                ++made[item * inner + i];
+                if (i >= fails) throw std::runtime_error(std::to_string(item * inner + i));
+              });
+            },
+            [](std::size_t, std::size_t) {});
+      } catch (const std::runtime_error& error) {
+        message = error.what();
+      }
+      REQUIRE(message == (fails < inner ? std::to_string(fails) : ""));
+      for (std::size_t i = 0; i < made.size(); ++i) REQUIRE(made[i] <= 1);
+      if (fails >= inner)
+        for (const int each : made) REQUIRE(each == 1);
+    }
+}

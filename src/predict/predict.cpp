@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <memory_resource>
+#include <optional>
 
+#include "base/parallel.h"
 #include "predict/l2/compulsory.h"
 #include "predict/point/mechanisms.h"
 #include "predict/possible.h"
@@ -106,13 +109,15 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
 StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::pmr::memory_resource& memory,
                                    Wanted wanted, Prediction& out) {
   StageResults<LaunchCounts> counts(&memory);
-  counts.reserve(bound.size());
-  for (const BoundIsland& launch : bound) {
-    // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
-    const TileCounts tiles = tile_counts(launch, &memory, wanted);
-    // L2: what of them reaches memory.
-    counts.push_back(launch_counts(tiles, memory_traffic(launch, tiles, &memory)));
-  }
+  StageResults<TileCounts> tiles(&memory);
+  StageResults<std::optional<L2Walk>> walks(bound.size(), &memory);
+  counts.reserve(bound.size()), tiles.reserve(bound.size());
+  // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
+  for (const BoundIsland& launch : bound) tiles.push_back(tile_counts(launch, &memory, wanted));
+  // L2: what of them reaches memory.
+  at_once(bound.size(), [&](std::size_t i) { walks[i] = walked_blocks(bound[i], tiles[i]); });
+  for (std::size_t i = 0; i < bound.size(); ++i)
+    counts.push_back(launch_counts(tiles[i], memory_traffic(bound[i], tiles[i], walks[i], &memory)));
   add_counts(bound, counts, out);
   out.compulsory_bytes = compulsory_bytes(bound);
   return counts;
@@ -122,6 +127,24 @@ StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::
 struct StackMemory {
   std::array<std::byte, 64 << 10> buffer;
   std::pmr::monotonic_buffer_resource resource{buffer.data(), buffer.size()};
+};
+
+// A point whose launches are bound and counted.
+struct Counted {
+  Counted(const Plan& plan, const HardwareProfile& hardware, const Point& of)
+      : point(of), bound(bind_islands(plan, hardware, point, &memory.resource)), prediction(cleared(plan)) {}
+
+  static Prediction cleared(const Plan& plan) {
+    Prediction prediction;
+    clear(prediction, plan.schedule.islands.size());
+    return prediction;
+  }
+
+  Point point;
+  StackMemory memory{};
+  StageResults<BoundIsland> bound;
+  Prediction prediction;  // without times
+  StageResults<LaunchCounts> counts = counted(bound, memory.resource, Wanted::all, prediction);
 };
 
 // All that follows from the bound launches.
@@ -159,6 +182,17 @@ bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const
   for (BoundIsland& launch : bound) bind_sums(launch);
   predict_bound(plan, hardware, bound, memory.resource, Wanted::all, out);
   return true;
+}
+
+WithoutGains predict_without_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  const auto state = std::make_shared<const Counted>(plan, hardware, point);
+  const auto timed = [state, &plan, &hardware](Gains gains) {
+    Prediction out = state->prediction;
+    add_times(plan, hardware, state->bound, state->counts, gains, out);
+    require_possible(out);
+    return out;
+  };
+  return {.prediction = timed(Gains::unwanted), .add_gains = [timed](Prediction& out) { out = timed(Gains::wanted); }};
 }
 
 void predict_times(const Plan& plan, const HardwareProfile& hardware, const Point& point,

@@ -23,6 +23,14 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
 // The same where every tile fits; false: `out` holds the footprint alone.
 bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
 
+// A prediction without gains, and what adds them: of several tiles the chosen one alone needs them. The plan and the
+// profile are to outlive it.
+struct WithoutGains {
+  Prediction prediction;
+  std::function<void(Prediction&)> add_gains;
+};
+WithoutGains predict_without_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+
 // The same point under several choices of the time model, one after the other: counts are made once. Without gains.
 void predict_times(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                    std::span<const TimeChoices> choices, const std::function<void(const Prediction&)>& each);

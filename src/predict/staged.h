@@ -22,7 +22,7 @@ inline Staged staged(const Plan& plan, const HardwareProfile& hardware, const Po
   Staged stages{.point = std::move(own_point), .bound = std::move(bound_islands), .counts = {}, .launches = {}};
   for (const BoundIsland& bound : stages.bound) {
     const TileCounts tiles = tile_counts(bound);
-    stages.counts.push_back(launch_counts(tiles, memory_traffic(bound, tiles)));
+    stages.counts.push_back(launch_counts(tiles, memory_traffic(bound, tiles, walked_blocks(bound, tiles))));
   }
   for (std::size_t i = 0; i < stages.bound.size(); ++i) {
     const BoundIsland& bound = stages.bound[i];

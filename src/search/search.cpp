@@ -278,19 +278,23 @@ void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point
     steps += walk_steps(plan, hardware, walked);
     if (count > 0 && steps > most_steps) break;
   }
-  std::vector<Prediction> walked(count);
-  in_order(
-      count, threads,
-      [&](std::size_t i, std::size_t) {
-        Candidate& candidate = result.feasible[i];
-        candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
-        walked[i] = predict(plan, hardware, candidate.point);
-        candidate = candidate_of(hardware, Point(candidate.point), walked[i]);
-        candidate.number = i;
-      },
-      [](std::size_t, std::size_t) {});
+  std::vector<WithoutGains> walked(count);
+  const auto walk = [&](std::size_t i) {
+    Candidate& candidate = result.feasible[i];
+    candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
+    walked[i] = predict_without_gains(plan, hardware, candidate.point);
+    candidate = candidate_of(hardware, Point(candidate.point), walked[i].prediction);
+    candidate.number = i;
+  };
+  if (threads == 0) at_once(count, walk);
+  else
+    in_order(
+        count, threads, [&](std::size_t i, std::size_t) { walk(i); }, [](std::size_t, std::size_t) {});
   std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
-  if (count > 0) result.first = std::move(walked[result.feasible.front().number]);
+  if (count == 0) return;
+  WithoutGains& first = walked[result.feasible.front().number];
+  first.add_gains(first.prediction);
+  result.first = std::move(first.prediction);
 }
 
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,

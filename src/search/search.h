@@ -61,6 +61,7 @@ SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, con
 // The same in two steps: all by the closed form, and then, where the base point asks for the walk, the first ones anew.
 SearchResult rank_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                                  const SearchOptions& options = {});
+// `threads` 0: those that the work around it leaves free.
 void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
                   SearchResult& result);
 

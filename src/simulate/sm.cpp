@@ -1,8 +1,10 @@
 #include "simulate/sm.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.h"
+#include "simulate/sm_counts.h"
 #include "simulate/state_hash.h"
 
 namespace tilescope {
@@ -10,6 +12,8 @@ namespace {
 
 using namespace sm_state;
 
+// `detailed`: what warps wait for is counted, and events can be kept; else clocks alone.
+template <bool detailed>
 class Sm {
  public:
   // `passes`: of each warp, before it goes on to the end of a block; 0: without end.
@@ -25,14 +29,21 @@ class Sm {
         event_passes_(event_passes),
         warps_(static_cast<std::size_t>(program.warps * blocks)),
         barriers_(static_cast<std::size_t>(blocks * block_barriers)),
-        waited_(program.code.size()) {
+        counts_{.waited = std::vector<Waits>(program.code.size())} {
     code_.insert(code_.end(), program.code.begin(), program.code.end());
     code_.insert(code_.end(), ends.end.begin(), ends.end.end());
+    constexpr std::uint8_t none = IssueControl::no_scoreboard;
+    for (SmOperation& op : code_) {
+      op.result_board = std::min(op.result_board, none), op.operand_board = std::min(op.operand_board, none);
+      op.wait_mask = static_cast<std::uint8_t>(op.wait_mask & ((1u << none) - 1));
+    }
     for (std::size_t i = 0; i < warps_.size(); ++i) {
-      warps_[i].block = static_cast<int>(i) / program.warps;
-      schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(static_cast<int>(i));
+      warps_[i].index = static_cast<int>(i), warps_[i].block = static_cast<int>(i) / program.warps;
+      warps_[i].op = code_.data();
+      schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(&warps_[i]);
       prepare(warps_[i], 0);
     }
+    used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
     for (Barrier& barrier : barriers_) barrier.waiting.reserve(static_cast<std::size_t>(program.warps));
     start_turns();
   }
@@ -53,7 +64,7 @@ class Sm {
     steady.passes = period / warps_a_block_;
     steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
                     static_cast<double>(ticks_a_clock * period);
-    if (event_passes_ >= 0) count_period(period, steady);
+    if (detailed) count_period(period, steady);
     return steady;
   }
 
@@ -64,25 +75,40 @@ class Sm {
     std::int64_t passes = 0;  // of all warps
   };
 
+  using Marks = std::vector<Mark>;
+
   // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
-  // where it does not repeat in time, the one after settling.
+  // where it does not repeat in time, the one after settling. A period before that is as good, its clocks are the same;
+  // but what is counted or kept in detail is that of passes after it.
   Mark find_period(SmSteady& steady) {
-    std::vector<Mark> seen;
-    while (warps_[0].passes < most_passes) {
+    Marks seen;
+    std::ptrdiff_t settled = 0;  // the first mark after settling
+    for (bool early = !detailed; warps_[0].passes < most_passes;) {
       const std::int64_t before = warps_[0].passes;
       advance();
-      if (warps_[0].passes == before || warps_[0].passes < settling_passes) continue;
+      if (warps_[0].passes == before) continue;
       const Mark mark{state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
-      const auto seen_as = [&](std::uint64_t Mark::*state) {
-        return std::find_if(seen.begin(), seen.end(), [&](const Mark& each) { return each.*state == mark.*state; });
+      const auto seen_as = [&](std::uint64_t Mark::*state, std::ptrdiff_t from) {
+        return std::find_if(seen.begin() + from, seen.end(),
+                            [&](const Mark& each) { return each.*state == mark.*state; });
       };
-      const auto found = seen_as(&Mark::state);
-      as_later_ = as_later_ && (!asks_later() || seen_as(&Mark::later) == found);
-      steady.periodic = found != seen.end();
-      if (steady.periodic) return *found;
+      const auto repeats = [&](std::ptrdiff_t from) {
+        const auto found = seen_as(&Mark::state, from);
+        return std::pair(found, !asks_later() || seen_as(&Mark::later, from) == found);
+      };
+      const auto [first, same] = repeats(0);
+      early = early && same;
+      const bool is_settled = warps_[0].passes >= settling_passes;
+      const auto [found, still_same] = is_settled && !early ? repeats(settled) : std::pair(seen.end(), true);
+      as_later_ = as_later_ && still_same;
+      if (early ? first != seen.end() : found != seen.end()) {
+        steady.periodic = true;
+        return early ? *first : *found;
+      }
+      if (!is_settled) ++settled;
       seen.push_back(mark);
     }
-    return seen.front();
+    return seen[static_cast<std::size_t>(settled)];
   }
 
   // Runs through another period, and counts what is busy and what warps wait for.
@@ -90,68 +116,57 @@ class Sm {
     const auto clocks = [](Ticks t) { return static_cast<double>(t) / static_cast<double>(ticks_a_clock); };
     const Ticks start = now_;
     const std::int64_t passes = passes_ + period, events = warps_[0].passes + event_passes_;
-    part_busy_ = {}, shared_busy_ = 0, issued_ = 0;
-    std::fill(waited_.begin(), waited_.end(), Waits{});
+    counts_.clear();
     Ticks counted = 0;
     for (keeps_events_ = event_passes_ > 0; passes_ < passes || keeps_events_;) {
       advance();
       keeps_events_ = keeps_events_ && warps_[0].passes < events;
       if (passes_ < passes || counted > 0) continue;
       counted = now_ - start;
-      add_counts(clocks(counted), static_cast<double>(period), steady);
+      counts_.put(clocks(counted), static_cast<double>(period), limits_.schedulers, steady);
     }
     steady.events = std::move(events_);
   }
 
-  void add_counts(double counted, double passes, SmSteady& steady) const {
-    const auto clocks = [](Ticks t) { return static_cast<double>(t) / static_cast<double>(ticks_a_clock); };
-    for (std::size_t part = 0; part < sm_parts; ++part)
-      steady.busy[part] = clocks(part_busy_[part]) / counted / limits_.schedulers;
-    steady.shared = clocks(shared_busy_) / counted;
-    steady.issued = static_cast<double>(issued_) / counted / limits_.schedulers;
-    for (const Waits& waited : waited_) {
-      auto& row = steady.waits.emplace_back();
-      for (std::size_t wait = 0; wait < sm_waits; ++wait) row[wait] = clocks(waited[wait]) / passes;
-    }
-  }
-
   void advance() {
     Ticks next = never;
-    for (const Scheduler& scheduler : schedulers_)
-      if (!scheduler.warps.empty()) next = std::min(next, scheduler.next);
-    // Others may go round and round while the first warp waits for ever.
-    if (next >= never || passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes))
-      throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
+    for (std::size_t i = 0; i < used_; ++i) next = std::min(next, schedulers_[i].next);
+    if (next >= never) wait_for_ever();
     now_ = next;
-    for (Scheduler& scheduler : schedulers_)
-      if (scheduler.next <= now_ && !scheduler.warps.empty()) scheduler.next = step(scheduler);
+    for (std::size_t i = 0; i < used_; ++i)
+      if (Scheduler& scheduler = schedulers_[i]; scheduler.next <= now_) scheduler.next = step(scheduler);
+  }
+
+  [[noreturn]] static void wait_for_ever() {
+    throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
   }
 
   // When the operation's part can take it, or when to look again. Asynchronous products queue.
   Ticks part_free(const Scheduler& scheduler, const Warp& warp, const SmOperation& op) const {
-    const Ticks later = std::max(scheduler.free[index_of(SmPart::tensor)], now_ + ticks_a_clock);
-    if (op.effect == SmEffect::product) return warp.products.result(limits_.products, later);
-    if (op.effect == SmEffect::product_wait)
-      return warp.products.result(warp.products.issued - warp.groups.until_left(op.count) + 1, later);
-    if (op.part == SmPart::none) return 0;
+    if (op.effect == SmEffect::product || op.effect == SmEffect::product_wait) {
+      const Ticks later = std::max(scheduler.free[index_of(SmPart::tensor)], now_ + ticks_a_clock);
+      const std::int64_t before = op.effect == SmEffect::product
+                                      ? limits_.products
+                                      : warp.products.issued - warp.groups.until_left(op.count) + 1;
+      return warp.products.result(before, later);
+    }
     if (op.part == SmPart::memory)
-      return scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - limits_.queue) % most_queue)];
-    return scheduler.free[index_of(op.part)];
+      return scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(limits_.queue)) % most_queue];
+    return scheduler.free[index_of(op.part)];  // of no part: 0
   }
 
   // Tensor cores begin asynchronous products in the order in which they were issued.
   void start_products(Scheduler& scheduler) {
     Ticks& free = scheduler.free[index_of(SmPart::tensor)];
     while (scheduler.queued > 0) {
-      const auto sooner = [&](int a, int b) { return at(a).products.next() < at(b).products.next(); };
-      const int first = *std::min_element(scheduler.warps.begin(), scheduler.warps.end(), sooner);
-      Products& products = warps_[static_cast<std::size_t>(first)].products;
+      const auto sooner = [](const Warp* a, const Warp* b) { return a->products.next() < b->products.next(); };
+      Products& products = (*std::min_element(scheduler.warps.begin(), scheduler.warps.end(), sooner))->products;
       const Ticks start = std::max(free, products.next());
       if (start > now_) return;
       const std::size_t place = Products::place(products.started++);
       const SmOperation& op = code_[products.operations[place]];
       --scheduler.queued, scheduler.products = free = start + op.busy;
-      part_busy_[index_of(SmPart::tensor)] += op.busy;
+      counts_.busy[index_of(SmPart::tensor)] += op.busy;
       products.results[place] = free + op.latency;
       if (products.events[place] == 0) continue;
       SmEvent& event = events_[products.events[place] - 1];
@@ -159,68 +174,77 @@ class Sm {
     }
   }
 
-  const Warp& at(int index) const { return warps_[static_cast<std::size_t>(index)]; }
   // The oldest warp that can issue does. Returns when to look again.
   Ticks step(Scheduler& scheduler) {
-    start_products(scheduler);
+    if (scheduler.queued > 0) start_products(scheduler);
     Ticks soonest = never;
-    const auto can_issue = [&](int index) {
-      Warp& warp = warps_[static_cast<std::size_t>(index)];
+    for (std::size_t i = 0; i < scheduler.warps.size(); ++i) {
+      Warp& warp = *scheduler.warps[i];
       if (warp.at <= now_) {
-        const Ticks free = whole_clock(part_free(scheduler, warp, code_[warp.next]));
-        if (free <= now_) return true;
-        const bool waits = code_[warp.next].effect == SmEffect::product_wait;
+        Ticks free = part_free(scheduler, warp, *warp.op);
+        if (free <= now_) {
+          issue(scheduler, first_asked(scheduler, i));
+          return now_ + ticks_a_clock;
+        }
+        free = whole_clock(free);
+        const bool waits = warp.op->effect == SmEffect::product_wait;
         warp.causes[index_of(waits ? SmWait::products : SmWait::pipe)] += free - now_, warp.at = free;
       }
       soonest = std::min(soonest, warp.at);
-      return false;
-    };
-    const auto chosen = std::find_if(scheduler.warps.begin(), scheduler.warps.end(), can_issue);
-    if (chosen == scheduler.warps.end()) return soonest;
-    issue(scheduler, first_asked(scheduler, *chosen));
-    return now_ + ticks_a_clock;
+    }
+    return soonest;
   }
 
   // Special functions and integer operations are served in the order in which warps ask: microbenchmark on an H100, up
-  // to four warps with equal work on one of these pipes end within 4 % of each other.
-  int first_asked(const Scheduler& scheduler, int chosen) const {
-    const auto asked = [&](int index) { return at(index).at - at(index).causes[index_of(SmWait::pipe)]; };
-    const SmPart part = code_[at(chosen).next].part;
-    if (part != SmPart::xu && part != SmPart::alu) return chosen;
-    for (const int other : scheduler.warps)
-      if (at(other).at <= now_ && code_[at(other).next].part == part && asked(other) < asked(chosen)) chosen = other;
-    return chosen;
+  // to four warps with equal work on one of these pipes end within 4 % of each other. `oldest`: the first that can
+  // issue.
+  Warp& first_asked(Scheduler& scheduler, std::size_t oldest) const {
+    const auto asked = [](const Warp& warp) { return warp.at - warp.causes[index_of(SmWait::pipe)]; };
+    Warp* chosen = scheduler.warps[oldest];
+    const SmPart part = chosen->op->part;
+    if (part != SmPart::xu && part != SmPart::alu) return *chosen;
+    for (std::size_t i = oldest + 1; i < scheduler.warps.size(); ++i)
+      if (Warp& other = *scheduler.warps[i];
+          other.at <= now_ && other.op->part == part && asked(other) < asked(*chosen))
+        chosen = &other;
+    return *chosen;
   }
 
-  void issue(Scheduler& scheduler, int index) {
-    Warp& warp = warps_[static_cast<std::size_t>(index)];
-    const SmOperation& op = code_[warp.next];
-    if (event_passes_ >= 0) count_waits(warp);
-    ++issued_;
-    const Ticks start = op.part == SmPart::memory ? queue(scheduler, op) : now_;
+  void issue(Scheduler& scheduler, Warp& warp) {
+    const SmOperation& op = *warp.op;
+    if constexpr (detailed) {
+      if (warp.next >= loop_ && warp.next < loop_end_) counts_.add_waits(warp, warp.next - loop_, now_);
+      ++counts_.issued;
+    }
+    Ticks start = now_;
+    if (op.part == SmPart::memory) start = queue(scheduler, op);
     Ticks until = start + op.busy;
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
-    const auto set = [&](std::uint8_t board, Ticks clock) {
-      if (board < IssueControl::no_scoreboard) warp.boards[board] = std::max(warp.boards[board], clock);
-    };
-    set(op.result_board, start + op.latency);
-    set(op.operand_board, start + op.operands);
-    if (keeps_events_) keep_event(warp, index, until);
+    // The last board is that of operations without one.
+    Ticks& results = warp.boards[op.result_board];
+    results = std::max(results, start + op.latency);
+    Ticks& operands = warp.boards[op.operand_board];
+    operands = std::max(operands, start + op.operands);
+    if constexpr (detailed)
+      if (keeps_events_) keep_event(warp, until);
     warp.issued = now_;
     const bool again = warp.next + 1 == loop_end_;
     if (++warp.next == loop_end_) {
       ++warp.passes, ++passes_;
+      // Others may go round and round while the first warp waits for ever.
+      if (passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes)) wait_for_ever();
       if (most_ == 0 || warp.passes < most_) warp.next = loop_;
     }
-    add_group(op, warp);
+    if (op.effect != SmEffect::none) add_group(op, warp);
     if (warp.next == code_.size()) {
       ++finished_, warp.at = never;
       return;
     }
+    warp.op = &code_[warp.next];
     prepare(warp, op.stall + (again ? limits_.branch : 0));
-    if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp, index);
+    if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp);
   }
 
   void ask(Warp& warp, Scheduler& scheduler) {
@@ -230,21 +254,13 @@ class Sm {
     products.events[place] = keeps_events_ ? events_.size() + 1 : 0;
   }
 
-  void count_waits(const Warp& warp) {
-    if (warp.next < loop_ || warp.next >= loop_end_) return;
-    Waits& waited = waited_[warp.next - loop_];
-    Ticks known = 0;
-    for (std::size_t i = 0; i < sm_waits; ++i) waited[i] += warp.causes[i], known += warp.causes[i];
-    waited[index_of(SmWait::issue)] += std::max<Ticks>(0, now_ - warp.issued - known);
-  }
-
-  void keep_event(const Warp& warp, int index, Ticks until) {
+  void keep_event(const Warp& warp, Ticks until) {
     const auto longest = std::max_element(warp.causes.begin() + 1, warp.causes.end());
     const Ticks ready = warp.issued + warp.causes[index_of(SmWait::stall)];
     const SmWait cause = *longest > 0 ? static_cast<SmWait>(longest - warp.causes.begin()) : SmWait::issue;
-    const SmOperation& op = code_[warp.next];
+    const SmOperation& op = *warp.op;
     const bool queued = op.effect == SmEffect::copy || op.effect == SmEffect::product || op.part == SmPart::none;
-    events_.push_back({.warp = index,
+    events_.push_back({.warp = warp.index,
                        .operation = warp.next,
                        .part = op.part,
                        .effect = op.effect,
@@ -261,7 +277,7 @@ class Sm {
     const Ticks busy = op.busy + (scheduler.products > now_ ? op.slower : 0);
     // Warps issue at whole clocks: a pipe that became free since the last one keeps its rate.
     free = std::max(free, now_ - ticks_a_clock + 1) + busy;
-    part_busy_[index_of(op.part)] += busy;
+    if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
     if (scheduler.products > now_) scheduler.products += op.holds_async, product += op.holds_async;
     else if (product > now_) product += op.holds_product;
@@ -273,23 +289,31 @@ class Sm {
     Ticks& own = scheduler.free[index_of(SmPart::memory)];
     const Ticks start = std::max({now_, own, shared_free_});
     own = start + ticks_a_clock, shared_free_ = start + op.shared;
-    shared_busy_ += op.shared, part_busy_[index_of(SmPart::memory)] += op.busy;
-    scheduler.queue[static_cast<std::size_t>(scheduler.queue_at)] = start;
+    if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
+    scheduler.queue[scheduler.queue_at] = start;
     scheduler.queue_at = (scheduler.queue_at + 1) % most_queue;
     return start;
   }
 
+  static void delay(Warp& warp, Ticks until, SmWait cause) {
+    until = whole_clock(until);
+    if (until <= warp.at) return;
+    if constexpr (detailed) warp.causes[index_of(cause)] += until - warp.at;
+    warp.at = until;
+  }
+
   // Earliest issue of the warp's next operation, by what is known now.
   void prepare(Warp& warp, Ticks stall) {
-    const SmOperation& op = code_[warp.next];
+    const SmOperation& op = *warp.op;
     warp.at = warp.issued + stall;
-    warp.causes = {}, warp.causes[index_of(SmWait::stall)] = stall;
+    if constexpr (detailed) warp.causes = {}, warp.causes[index_of(SmWait::stall)] = stall;
+    else warp.causes[index_of(SmWait::pipe)] = 0;
     Ticks boards = warp.at;
-    for (int mask = op.wait_mask, board = 0; mask != 0; mask >>= 1, ++board)
-      if (mask & 1) boards = std::max(boards, warp.boards[static_cast<std::size_t>(board)]);
-    warp.delay(boards, SmWait::scoreboard);
+    for (unsigned mask = op.wait_mask; mask != 0; mask &= mask - 1)
+      boards = std::max(boards, warp.boards[static_cast<std::size_t>(std::countr_zero(mask))]);
+    delay(warp, boards, SmWait::scoreboard);
     if (op.effect == SmEffect::group_wait) {
-      warp.delay(warp.copied.until_left(op.count), SmWait::copies);
+      delay(warp, warp.copied.until_left(op.count), SmWait::copies);
       as_later_ = as_later_ && whole_clock(warp.copied_later.until_left(op.count)) <= warp.at;
     }
   }
@@ -320,25 +344,25 @@ class Sm {
   }
 
   // A warpgroup waits for its own turn, and gives the turn to the next one.
-  Barrier& barrier_of(const SmOperation& op, const Warp& warp, int index) {
+  Barrier& barrier_of(const SmOperation& op, const Warp& warp) {
     int number = op.number;
     if (number == SmOperation::turn) {
-      const int group = index % warps_a_block_ / group_warps, groups = std::max(1, warps_a_block_ / group_warps);
+      const int group = warp.index % warps_a_block_ / group_warps, groups = std::max(1, warps_a_block_ / group_warps);
       number = first_turn + (op.effect == SmEffect::barrier_sync ? group : (group + 1) % groups);
     }
     return barriers_[static_cast<std::size_t>(warp.block * block_barriers + number)];
   }
 
-  void arrive(const SmOperation& op, Warp& warp, int index) {
-    Barrier& barrier = barrier_of(op, warp, index);
+  void arrive(const SmOperation& op, Warp& warp) {
+    Barrier& barrier = barrier_of(op, warp);
     barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot;
     ++barrier.arrived;
-    if (op.effect == SmEffect::barrier_sync) barrier.waiting.push_back(index), warp.at = never;
+    if (op.effect == SmEffect::barrier_sync) barrier.waiting.push_back(warp.index), warp.at = never;
     if (barrier.arrived < op.count) return;
     for (const int waiting : barrier.waiting) {
       Warp& other = warps_[static_cast<std::size_t>(waiting)];
       prepare(other, op.stall);
-      other.delay(barrier_free_ + limits_.barrier_latency, SmWait::barrier);
+      delay(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
       Ticks& next = schedulers_[static_cast<std::size_t>(waiting % limits_.schedulers)].next;
       next = std::min(next, std::max(other.at, now_ + ticks_a_clock));
     }
@@ -364,22 +388,22 @@ class Sm {
   const int blocks_, event_passes_;
   std::vector<Warp> warps_;
   std::vector<Barrier> barriers_;
-  std::vector<Waits> waited_;  // by operation
+  SmCounts counts_;
   std::array<Scheduler, most_schedulers> schedulers_{};
+  std::size_t used_ = 0;  // of them, those with warps
   std::vector<SmEvent> events_;
   Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, barrier_free_ = 0;
-  std::int64_t passes_ = 0, issued_ = 0;  // of all warps
+  std::int64_t passes_ = 0;  // of all warps
   int finished_ = 0;
   bool as_later_ = true;
-  Ticks shared_busy_ = 0;
   bool keeps_events_ = false;
-  std::array<Ticks, sm_parts> part_busy_{};
 };
 
 }  // namespace
 
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes) {
-  return Sm(program, {}, limits, blocks, 0, event_passes).run();
+  if (event_passes < 0) return Sm<false>(program, {}, limits, blocks, 0, event_passes).run();
+  return Sm<true>(program, {}, limits, blocks, 0, event_passes).run();
 }
 
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
@@ -387,7 +411,7 @@ double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLim
   constexpr std::int64_t few = 16, more = 32;
   if (as_later) *as_later = true;
   const auto clocks = [&](std::int64_t n) {
-    Sm sm(program, ends, limits, blocks, n, -1);
+    Sm<false> sm(program, ends, limits, blocks, n, -1);
     const double all = sm.run_blocks();
     if (as_later) *as_later = *as_later && sm.as_later();
     return all;

@@ -15,7 +15,8 @@ inline constexpr std::int64_t settling_passes = 8, most_passes = 56;
 
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
 constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
-inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) / ticks_a_clock * ticks_a_clock; }
+static_assert((ticks_a_clock & (ticks_a_clock - 1)) == 0);
+inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) & -ticks_a_clock; }
 
 using Waits = std::array<Ticks, sm_waits>;
 
@@ -49,23 +50,18 @@ struct Products {
 };
 
 struct Warp {
-  int block = 0;
-  std::uint32_t next = 0;  // operation
-  std::int64_t passes = 0;
+  Ticks at = 0;      // earliest issue of the next operation, as far as known
   Ticks issued = 0;  // the operation before
-  Ticks at = 0;      // earliest issue of the next one, as far as known
-  Waits causes{};    // of the wait for it, so far
+  const SmOperation* op = nullptr;
+  std::uint32_t next = 0;  // number of `op`
+  int index = 0, block = 0;
+  Waits causes{};  // of the wait for it, so far; where waits are not counted: that for its part alone
   std::array<Ticks, IssueControl::no_scoreboard + 1> boards{};
   Ticks copies = 0;           // end of its copies
   Groups copied{}, groups{};  // of copies; of products: how many were issued until the last one
   Groups copied_later{};      // were its copies later
   Products products{};
-
-  void delay(Ticks until, SmWait cause) {
-    until = whole_clock(until);
-    if (until <= at) return;
-    causes[index_of(cause)] += until - at, at = until;
-  }
+  std::int64_t passes = 0;
 };
 
 struct Barrier {
@@ -74,10 +70,10 @@ struct Barrier {
 };
 
 struct Scheduler {
-  std::vector<int> warps{};  // oldest first
+  std::vector<Warp*> warps{};  // oldest first
   std::array<Ticks, sm_parts> free{};
   std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
-  int queue_at = 0;
+  std::size_t queue_at = 0;
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not
   Ticks next = 0;      // when something may issue

@@ -16,7 +16,7 @@ class StateHash {
   // `copies`, `copied`: the end of the warp's copies and of their groups.
   void add(const Warp& warp, Ticks copies, const Groups& copied) {
     add(warp.next), later(warp.at), later(copies);
-    for (const Ticks board : warp.boards) later(board);
+    for (std::size_t board = 0; board < IssueControl::no_scoreboard; ++board) later(warp.boards[board]);
     for (const Ticks end : copied.ends) later(end);
     const Products& products = warp.products;
     for (const Ticks last : warp.groups.ends) add(std::min<Ticks>(products.issued - last, most_products));
@@ -31,7 +31,7 @@ class StateHash {
     later(scheduler.products);
     for (const Ticks free : scheduler.free) add(std::max(free - now_, -ticks_a_clock));
     for (int i = 1; i <= limits_.queue; ++i)
-      later(scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - i) % most_queue)]);
+      later(scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(i)) % most_queue]);
   }
 
  private:

@@ -11,4 +11,8 @@ void in_order(std::size_t items, std::size_t, const ItemStage& make, const ItemS
   for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
 }
 
+void at_once(std::size_t items, const std::function<void(std::size_t)>& make) {
+  for (std::size_t item = 0; item < items; ++item) make(item);
+}
+
 }  // namespace tilescope

@@ -20,6 +20,7 @@ struct BlockClocks {
 
   // A block of so many steps on a unit that always holds `resident` blocks.
   double of_block(double steps, std::int64_t resident) const;
+  bool operator==(const BlockClocks&) const = default;
 };
 
 struct Placement {

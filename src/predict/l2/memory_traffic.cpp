@@ -300,14 +300,21 @@ std::int64_t mask_bytes(const IslandImplementation& how, const Point& point) {
       how.mask_entry_bytes);
 }
 
-MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, std::pmr::memory_resource* memory) {
-  MemoryTraffic traffic{.terms = no_terms(memory)};
+std::optional<L2Walk> walked_blocks(const BoundIsland& bound, const TileCounts& tiles) {
+  const CacheShape shape = cache_shape(bound.hardware);
+  if (bound.point.l2 != L2Model::walk || shape.capacity == 0) return std::nullopt;
+  const std::int64_t resident = tiles.occupancy.blocks_per_unit * bound.hardware.units.value;
+  std::optional<L2Walk> walk(std::in_place);
+  if (!walk_l2(bound, shape, resident, *walk, {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)}))
+    walk.reset();
+  return walk;
+}
+
+MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, const std::optional<L2Walk>& walk,
+                             std::pmr::memory_resource* memory) {
+  MemoryTraffic traffic{.terms = no_terms(memory), .walked = walk.has_value()};
   const std::int64_t resident = tiles.occupancy.blocks_per_unit * bound.hardware.units.value;
   const CacheShape shape = cache_shape(bound.hardware);
-  std::optional<L2Walk> walk;
-  if (bound.point.l2 == L2Model::walk && shape.capacity > 0)
-    traffic.walked = walk_l2(bound, shape, resident, walk.emplace(),
-                             {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)});
   const bool last_level = shape.last_level_capacity > 0;
   if (!traffic.walked && last_level) add_closed_form_of_two(bound, shape, resident, tiles.terms, traffic.terms);
   if (!traffic.walked && !last_level) add_closed_form(bound, Boundary::hbm, shape, resident, traffic.terms);

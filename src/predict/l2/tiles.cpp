@@ -33,19 +33,22 @@ std::int64_t extent(const Nest& nest, AxisId axis, const Cut& cut, std::int64_t 
 void list_bytes(const BoundIsland& bound, ArrayId id, std::int64_t tiles, std::vector<std::int64_t>& bytes) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const std::vector<AxisId>& axes = diagram.array(id).axes;
-  std::vector<Cut> cuts;
-  for (const AxisId axis : axes) cuts.push_back(cut_of(bound.nest, axis));
-  std::int64_t values_before = -1, bytes_before = 0;
-  for (std::int64_t number = 0; number < tiles; ++number) {
-    std::int64_t values = 1, rest = number;
-    for (std::size_t a = axes.size(); a-- > 0;) {
-      values = checked_mul(values, extent(bound.nest, axes[a], cuts[a], rest % cuts[a].tiles));
-      rest /= cuts[a].tiles;
-    }
-    if (values != values_before)
-      values_before = values, bytes_before = padded_bytes_of(bound.point, diagram, id, values);
-    bytes.push_back(bytes_before);
+  std::vector<std::vector<std::int64_t>> extents(axes.size());  // by axis and tile
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    const Cut cut = cut_of(bound.nest, axes[a]);
+    for (std::int64_t tile = 0; tile < cut.tiles; ++tile) extents[a].push_back(extent(bound.nest, axes[a], cut, tile));
   }
+  bytes.reserve(bytes.size() + static_cast<std::size_t>(tiles));
+  std::int64_t values_before = -1, bytes_before = 0;
+  const auto list = [&](const auto& self, std::size_t axis, std::int64_t outer) -> void {
+    if (axis < axes.size()) {
+      for (const std::int64_t each : extents[axis]) self(self, axis + 1, checked_mul(outer, each));
+      return;
+    }
+    if (outer != values_before) values_before = outer, bytes_before = padded_bytes_of(bound.point, diagram, id, outer);
+    bytes.push_back(bytes_before);
+  };
+  list(list, 0, 1);
 }
 
 TileStream::Kind kind_of_store(const BoundIsland& bound, ArrayId id) {
@@ -87,40 +90,11 @@ bool number_tiles(const BoundIsland& bound, ArrayId id, TileStream& stream, std:
   return true;
 }
 
-// Pieces by entry. Arrays lie one behind the other, each from a page's start; the tiles of one are contiguous and
-// follow one another as the array's rows do, where a tile takes its last axis whole.
-void place(const std::vector<std::vector<std::int64_t>>& bytes, TileStreams& out) {
-  constexpr std::int64_t page = 2 << 20;
-  std::vector<std::int64_t> next;  // address of each array's next tile
-  std::int64_t free = 0;
-  for (const std::vector<std::int64_t>& tiles : bytes) {
-    next.push_back(free);
-    std::int64_t size = 0;
-    for (const std::int64_t tile : tiles) size = checked_add(size, tile);
-    free = checked_mul(ceil_div(checked_add(free, size), page), page);
-  }
-  for (const TileStream& stream : out.list) {
-    std::vector<std::size_t> arrays;
-    for (std::size_t a = 0; a < bytes.size(); ++a)
-      if (stream.share[a] != 0) arrays.push_back(a);
-    for (std::size_t tile = 0; tile < bytes[arrays.front()].size(); ++tile) {
-      out.first.push_back(static_cast<int>(out.pieces.size()));
-      for (const std::size_t a : arrays) {
-        out.pieces.push_back({next[a], bytes[a][tile]});
-        next[a] += bytes[a][tile];
-      }
-    }
-  }
-  out.first.push_back(static_cast<int>(out.pieces.size()));
-}
-
 }  // namespace
 
 bool tile_streams(const BoundIsland& bound, TileStreams& out) {
   out = {};
   const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
-  std::vector<std::vector<std::int64_t>> bytes(arrays);  // by array and tile
-  std::int64_t entries = 0;
   for (std::size_t i = 0; i < arrays; ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const bool loaded = loads(bound, id), stored = stores(bound, id);
@@ -133,22 +107,55 @@ bool tile_streams(const BoundIsland& bound, TileStreams& out) {
     out.each_once = out.each_once && visited_once(bound, id, stream);
     std::int64_t tiles = 1;
     if (!number_tiles(bound, id, stream, tiles)) return false;
-    list_bytes(bound, id, tiles, bytes[i]);
-    const std::int64_t share = bytes[i].front();
     const auto same = std::find_if(out.list.begin(), out.list.end(),
                                    [&](const TileStream& other) { return together(stream, other); });
     if (same != out.list.end()) {
-      same->share[i] = share;
+      same->tiles[i] = tiles;
       continue;
     }
-    if (entries + tiles > most_tiles) return false;
-    stream.share[i] = share;
-    stream.first = static_cast<int>(entries);
-    entries += tiles;
+    if (out.entries + tiles > most_tiles) return false;
+    stream.tiles[i] = tiles;
+    stream.first = static_cast<int>(out.entries);
+    out.entries += tiles;
     out.list.push_back(stream);
   }
-  place(bytes, out);
   return true;
+}
+
+// Arrays lie one behind the other, each from a page's start; the tiles of one are contiguous and follow one another as
+// the array's rows do, where a tile takes its last axis whole.
+void place_tiles(const BoundIsland& bound, TileStreams& out) {
+  constexpr std::int64_t page = 2 << 20;
+  const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
+  std::vector<std::vector<std::int64_t>> bytes(arrays);  // by array and tile
+  std::vector<std::int64_t> next(arrays);                // address of each array's next tile
+  std::int64_t free = 0;
+  std::size_t pieces = 0;
+  for (std::size_t a = 0; a < arrays; ++a) {
+    for (TileStream& stream : out.list)
+      if (stream.tiles[a] > 0) {
+        list_bytes(bound, static_cast<ArrayId>(static_cast<int>(a)), stream.tiles[a], bytes[a]);
+        stream.share[a] = bytes[a].front();
+      }
+    next[a] = free, pieces += bytes[a].size();
+    std::int64_t size = 0;
+    for (const std::int64_t tile : bytes[a]) size = checked_add(size, tile);
+    free = checked_mul(ceil_div(checked_add(free, size), page), page);
+  }
+  out.pieces.reserve(pieces), out.first.reserve(static_cast<std::size_t>(out.entries) + 1);
+  for (const TileStream& stream : out.list) {
+    std::vector<std::size_t> own;
+    for (std::size_t a = 0; a < arrays; ++a)
+      if (stream.tiles[a] > 0) own.push_back(a);
+    for (std::size_t tile = 0; tile < bytes[own.front()].size(); ++tile) {
+      out.first.push_back(static_cast<int>(out.pieces.size()));
+      for (const std::size_t a : own) {
+        out.pieces.push_back({next[a], bytes[a][tile]});
+        next[a] += bytes[a][tile];
+      }
+    }
+  }
+  out.first.push_back(static_cast<int>(out.pieces.size()));
 }
 
 }  // namespace tilescope

@@ -24,16 +24,17 @@ struct TileStream {
   bool zeroed = false;                           // update: also the first visit reads
   std::array<std::int64_t, max_loops> stride{};  // tiles a trip of each loop moves on; 0: the loop does not move it
   int first = 0;                                 // entry of tile 0
-  std::array<std::int64_t, max_arrays> share{};  // by ArrayId: bytes of a whole tile that are the array's
+  std::array<std::int64_t, max_arrays> tiles{};  // by ArrayId: tiles of the array; 0: it is of another stream
+  std::array<std::int64_t, max_arrays> share{};  // by ArrayId: bytes of a whole tile that are the array's; placed
 };
 
 // An entry is a tile of a stream: pieces first[entry] to first[entry + 1], one for each of its arrays.
 struct TileStreams {
   std::vector<TileStream> list;
-  std::vector<CachePiece> pieces;
+  std::vector<CachePiece> pieces;  // placed, as `first`
   std::vector<int> first;
+  std::int64_t entries = 0;
   bool each_once = true;  // no tile is loaded or stored a second time
-  std::size_t entries() const { return first.size() - 1; }
 };
 
 // Most tiles that are told apart; an island with more is not walked. The walk takes about 500 B a tile.
@@ -41,5 +42,7 @@ inline constexpr std::int64_t most_tiles = std::int64_t{1} << 20;
 
 // False: more than `most_tiles`, or an axis is cut in a way that tiles cannot be numbered by.
 bool tile_streams(const BoundIsland& bound, TileStreams& out);
+// Adds where the tiles of an island lie.
+void place_tiles(const BoundIsland& bound, TileStreams& out);
 
 }  // namespace tilescope

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "predict/l2/convoys.h"
 #include "predict/l2/nest_steps.h"
 #include "predict/l2/sides.h"
 #include "predict/l2/tiles.h"
@@ -16,18 +17,7 @@ namespace {
 constexpr int most_streams = 16;
 constexpr std::int64_t update_cost = 32;  // steps that take as long as one that reads and stores again what it updates
 
-// A unit's place for a block, what each step looks at: one line of the processor's cache.
-struct alignas(64) Slot {
-  static constexpr std::size_t most_moving = 4;
-  std::int64_t next_time = 0, phase_time = 0;  // phase_time: of a phase when `phase_shared` blocks share the unit
-  std::int32_t phase_shared = 0, unit = 0;
-  std::int32_t left = 0;                         // steps of the innermost stream loop, with this one
-  std::int32_t phase = 0;                        // of its step: the place of its frame that is next
-  std::array<std::int32_t, most_moving> tile{};  // of the first moving streams
-  std::uint8_t same = 0;                         // a bit each: it was at this tile before
-  std::int8_t cache = 0, side = 0;               // the L2 of its unit, and its side of it
-  bool busy = false, fresh = false;              // fresh: in its first step
-};
+using Slot = WalkSlot;
 
 // The block that is there: where its streams stand, and the tile each stream of tiles is at.
 struct Block {
@@ -75,9 +65,10 @@ class Walker {
       slot.cache = static_cast<std::int8_t>(slot.unit % shape.caches);
       slot.side = static_cast<std::int8_t>(sides[s % units_]);
     }
-    seen_.assign(tiles.entries(), 0);
+    seen_.assign(static_cast<std::size_t>(tiles.entries), 0);
     list_moving();
-    read_in_.assign(tiles.entries() * sides_, -1);
+    if (may_sleep()) convoys_.emplace(slots_, inner_steps());
+    read_in_.assign(static_cast<std::size_t>(tiles.entries) * sides_, -1);
   }
 
   void run(L2Walk& out) {
@@ -93,7 +84,10 @@ class Walker {
         slot.next_time += time_of_phase(slot, busy_at(slot));
         if (++slot.phase < phases_) continue;
         slot.phase = 0, ++steps_;
-        if (advance(slot)) continue;
+        if (advance(slot)) {
+          if (convoys_ && !slot.joined && slot.same == still_) convoys_->join(slot), steps_ += slot.slept;
+          continue;
+        }
         finish(slot);
         slot.busy = false, ended_.push_back(&slot);
       }
@@ -102,8 +96,12 @@ class Walker {
       for (Slot& slot : slots_) run_until(slot, now);
       while (!ended_.empty()) {
         Slot& slot = take_ended();
-        if (start(slot, slot.next_time)) run_until(slot, now);
-        else --running, --busy_at(slot);
+        if (start(slot, slot.next_time)) {
+          run_until(slot, now);
+          continue;
+        }
+        --running, --busy_at(slot);
+        if (convoys_) steps_ -= convoys_->wake_all(now), convoys_.reset();
       }
     }
     out.steps = steps_;
@@ -142,6 +140,17 @@ class Walker {
     }
   }
 
+  // Blocks that go at one pace, and whose steps only load tiles one after the other.
+  bool may_sleep() const {
+    return options_.sleep && options_.drift == 0 && !frames_ && !moving_.empty() && !steps_of_.has_holes() &&
+           std::all_of(moving_.begin(), moving_.end(), [](const Moving& each) { return each.plain; });
+  }
+  std::array<std::int32_t, Slot::most_moving> inner_steps() const {
+    std::array<std::int32_t, Slot::most_moving> inner{};
+    for (std::size_t m = 0; m < moving_.size(); ++m) inner[m] = moving_[m].inner;
+    return inner;
+  }
+
   // The next step. False: it was the last one.
   bool advance(Slot& slot) {
     if (slot.left > 1 && !steps_of_.has_holes()) {
@@ -165,6 +174,7 @@ class Walker {
   void set_step(Slot& slot) {
     const Block& block = block_of(slot);
     slot.left = static_cast<std::int32_t>(steps_of_.left(block.place)), slot.same = 0;
+    slot.joined = false, slot.slept = 0;
     for (std::size_t m = 0; m < std::min(moving_.size(), Slot::most_moving); ++m) {
       const int before = std::exchange(slot.tile[m], tile_of(moving_[m], block));
       if (!slot.fresh && before == slot.tile[m] && !tiles_.list[moving_[m].stream].every_step)
@@ -330,7 +340,8 @@ class Walker {
   std::size_t units_;
   std::int64_t full_;  // blocks of a unit that is full
   std::optional<FrameSweep> frames_;
-  int phases_ = 1;  // of a step
+  int phases_ = 1;                  // of a step
+  std::optional<Convoys> convoys_;  // until the first unit has fewer blocks
   int partitions_;
   std::int64_t dealt_;                    // blocks of a turn
   std::vector<std::int64_t> next_block_;  // by L2, of its own blocks
@@ -363,7 +374,7 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
   out = {};
   TileStreams tiles;
   if (!tile_streams(bound, tiles) || tiles.list.size() > most_streams) return false;
-  if (static_cast<std::int64_t>(tiles.entries()) > most_tiles / shape.caches) return false;
+  if (tiles.entries > most_tiles / shape.caches) return false;
   const std::int64_t steps = visited_points(bound.nest, bound.live, {}, false);
   const std::int64_t phases = options.frames.bytes > 0 ? options.frames.places() : 1;
   const bool updates = std::any_of(tiles.list.begin(), tiles.list.end(),
@@ -373,6 +384,7 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
     out.steps = steps;
     return true;
   }
+  place_tiles(bound, tiles);
   Walker(bound, tiles, shape, std::max<std::int64_t>(1, resident_blocks), options).run(out);
   return true;
 }

@@ -28,6 +28,7 @@ struct WalkOptions {
   double drift = 0;
   std::int64_t most_steps = std::int64_t{1} << 26;  // about a second
   LocalFrames frames{};                             // local memory that competes with the tiles
+  bool sleep = true;                                // pass over steps that change nothing; the result is the same
 };
 
 // False: the island has too many steps or tiles, or tiles that cannot be numbered; the closed form answers then.

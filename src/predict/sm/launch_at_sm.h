@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <utility>
+#include <vector>
 
+#include "predict/grid/placement.h"
 #include "predict/l2/memory_time.h"
 
 namespace tilescope {
@@ -17,11 +20,19 @@ struct RoundWaits {
   double near = 0, far = 0, memory = 0;
 };
 
+// What placing a launch's blocks one by one has worked out: their steps in issue order, and placements by the clocks of
+// a block, most of which a faster memory or clock does not change.
+struct PlacedBefore {
+  std::vector<std::int64_t> steps{};
+  std::vector<std::pair<BlockClocks, Placement>> placements{};
+};
+
 struct LaunchAtSm {
   const BoundIsland& bound;
   const LaunchCounts& counts;
   MemoryTime memory;
   std::array<RoundWaits, 2> round_waits{};  // by Inputs
+  mutable PlacedBefore placed{};            // a launch is worked on by one thread
 };
 
 }  // namespace tilescope

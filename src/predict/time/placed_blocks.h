@@ -8,4 +8,7 @@ namespace tilescope {
 
 Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& clocks);
 
+// Steps of every block in issue order, see steps_in_issue_order.
+const std::vector<std::int64_t>& steps_of_blocks(const LaunchAtSm& launch);
+
 }  // namespace tilescope

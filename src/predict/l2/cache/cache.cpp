@@ -11,7 +11,6 @@ namespace tilescope {
 namespace {
 
 constexpr std::int64_t finest_piece = 64 << 10;   // bytes
-constexpr int slices = 2;                         // sets of different chance, each with a part of a piece
 constexpr std::int64_t small_part = 16;           // of an entry: a smaller piece comes and goes with the others
 constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces,
 constexpr std::int64_t most_groups = 1 << 18;     // and so is a larger L2
@@ -71,6 +70,7 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
 void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups,
                   std::int64_t bytes) {
   fragments_.clear(), first_.clear();
+  first_.reserve(first.size()), cut_ = {};
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
     const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
@@ -91,16 +91,27 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
     if (small(piece)) of_small += piece.bytes;
   for (const CachePiece& piece : pieces) {
     if (small(piece)) continue;
-    for (std::int64_t at = piece.address; at < piece.address + piece.bytes;) {
-      const std::int64_t number = at / bytes, end = std::min((number + 1) * bytes, piece.address + piece.bytes);
-      const int part = static_cast<int>((end - at + std::exchange(of_small, 0)) / partitions_ / slices);
+    std::int64_t number = piece.address / bytes;
+    for (std::int64_t at = piece.address; at < piece.address + piece.bytes; ++number) {
+      const std::int64_t end = std::min((number + 1) * bytes, piece.address + piece.bytes),
+                         whole = end - at + std::exchange(of_small, 0);
+      if (whole != cut_.whole) cut_.whole = whole, cut_.part = static_cast<int>(whole / partitions_ / slices);
+      if (number < cut_.begin || number >= cut_.begin + groups) begin_period(number / groups, groups);
       for (int slice = 0; slice < slices; ++slice) {
-        const auto chance = unrelated(static_cast<std::uint64_t>(number / groups * slices + slice + 1));
-        const auto turn = static_cast<std::int64_t>(chance >> 33);
-        fragments_.push_back({static_cast<int>((number + turn) % groups * slices + slice), part});
+        const std::int64_t turned = number - cut_.begin + cut_.turn[static_cast<std::size_t>(slice)],
+                           group = turned < groups ? turned : turned - groups;
+        fragments_.push_back({static_cast<int>(group * slices + slice), cut_.part});
       }
       at = end;
     }
+  }
+}
+
+void L2Cache::begin_period(std::int64_t period, std::int64_t groups) {
+  cut_.begin = period * groups;
+  for (int slice = 0; slice < slices; ++slice) {
+    const auto chance = unrelated(static_cast<std::uint64_t>(period * slices + slice + 1));
+    cut_.turn[static_cast<std::size_t>(slice)] = static_cast<std::int64_t>(chance >> 33) % groups;
   }
 }
 

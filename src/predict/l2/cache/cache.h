@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -131,6 +132,7 @@ class L2Cache {
 
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
+  void begin_period(std::int64_t period, std::int64_t groups);
   void sort_by_group(std::size_t groups);
   std::span<const Fragment> fragments_of(int entry) const;
   static std::size_t place_of(const Fragment& fragment) { return static_cast<std::size_t>(fragment.place); }
@@ -146,6 +148,17 @@ class L2Cache {
   template <class What>
   auto with_uses(int group, const What& what);
 
+  // While fragments are cut: the period of addresses that the last one is in, from fragment `begin` on, and from where
+  // each slice goes round the sets; and the bytes at each home of so many bytes.
+  static constexpr int slices = 2;  // sets of different chance, each with a part of a piece
+  struct Cutting {
+    std::int64_t begin = std::numeric_limits<std::int64_t>::min() / 2;
+    std::array<std::int64_t, slices> turn{};
+    std::int64_t whole = -1;
+    int part = 0;
+  };
+
+  Cutting cut_;
   int partitions_ = 1, bits_ = 0;             // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;    // bytes of a group in a partition
   std::vector<int> first_;                    // fragment of each entry

@@ -1,0 +1,43 @@
+// What is counted of a simulated SM beside its clocks: what is busy, and what warps wait for.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "simulate/sm_state.h"
+
+namespace tilescope::sm_state {
+
+struct SmCounts {
+  std::vector<Waits> waited;  // by operation of the loop
+  std::array<Ticks, sm_parts> busy{};
+  Ticks shared = 0;
+  std::int64_t issued = 0;
+
+  void clear() {
+    busy = {}, shared = 0, issued = 0;
+    std::fill(waited.begin(), waited.end(), Waits{});
+  }
+
+  // Of a warp that issues operation `place` of the loop `now`.
+  void add_waits(const Warp& warp, std::size_t place, Ticks now) {
+    Waits& own = waited[place];
+    Ticks known = 0;
+    for (std::size_t i = 0; i < sm_waits; ++i) own[i] += warp.causes[i], known += warp.causes[i];
+    own[index_of(SmWait::issue)] += std::max<Ticks>(0, now - warp.issued - known);
+  }
+
+  // Of `passes` of a warp, in so many clocks.
+  void put(double counted, double passes, int schedulers, SmSteady& steady) const {
+    const auto clocks = [](Ticks t) { return static_cast<double>(t) / static_cast<double>(ticks_a_clock); };
+    for (std::size_t part = 0; part < sm_parts; ++part) steady.busy[part] = clocks(busy[part]) / counted / schedulers;
+    steady.shared = clocks(shared) / counted;
+    steady.issued = static_cast<double>(issued) / counted / schedulers;
+    for (const Waits& each : waited) {
+      auto& row = steady.waits.emplace_back();
+      for (std::size_t wait = 0; wait < sm_waits; ++wait) row[wait] = clocks(each[wait]) / passes;
+    }
+  }
+};
+
+}  // namespace tilescope::sm_state
