@@ -111,8 +111,8 @@ SmemTraffic smem_traffic(const validate::Record& record, const HardwareProfile& 
 
 bool paced_by_host(const validate::Record& record) {
   // Empty kernels in eleven runs of the microbenchmarks (records/*/hardware/run_*.json): by the host, in a process with
-  // CUPTI, 3.7 to 6.4 us a launch, and the middle half of 21 samples spreads over 1.5 to 29 % of the median; queued, over
-  // 0 to 0.4 %.
+  // CUPTI, 3.7 to 6.4 us a launch, and the middle half of 21 samples spreads over 1.5 to 29 % of the median; queued,
+  // over 0 to 0.4 %.
   constexpr double slowest_host = 6.4e-6, least_spread = 0.015, surely_longer = 10e-6;
   if (record.steady_seconds.empty() || record.islands.empty()) return false;
   const double run = median(record.steady_seconds), launch = run / static_cast<double>(record.islands.size());

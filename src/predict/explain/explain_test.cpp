@@ -190,6 +190,25 @@ TEST_CASE(
   CHECK(found["O_part read"] == "x:stream(8 parts) cuts it");
 }
 
+TEST_CASE("a note says when a host takes longer to launch the kernels than the GPU to run them") {
+  const HardwareProfile hardware = load_hardware(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h100_sxm.yaml");
+  const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
+  int shorter = 0, longer = 0;
+  for (std::int64_t keys = 256; keys <= 262144; keys *= 4) {
+    Point point = default_point(plan);
+    point.workload = {1, 8, 2, 1, keys, 128, 128};
+    const Prediction prediction = predict(plan, hardware, point);
+    REQUIRE(prediction.feasible);
+    CHECK(prediction.time.host == 2 * hardware.measured->launch.host_interval->value);
+    CHECK(host_text(prediction).empty() == (prediction.time.total >= prediction.time.host));
+    if (host_text(prediction).empty()) ++longer;
+    else ++shorter;
+  }
+  CHECK(shorter > 0);
+  CHECK(longer > 0);
+  CHECK(host_text(predict(plan, HardwareProfile{}, default_point(plan))).empty());
+}
+
 TEST_CASE("pseudocode names each level, the bytes of a step and the feature that moves them") {
   const auto has = [](const std::string& text, const std::string& part) {
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);

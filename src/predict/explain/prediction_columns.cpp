@@ -170,7 +170,8 @@ void add_seconds(Table& t) {
   add("between_kernels", "between kernels", "s", "Part of the time between the end of a kernel and the next start.",
       time_text, [](const TimePrediction& time) { return time.launch; });
   add("seconds", "run after run", "s",
-      "Time of a run, run after run without a pause, launches queued ahead of the GPU, at the clock of the power limit.",
+      "Time of a run, run after run without a pause, launches queued ahead of the GPU, at the clock of the power "
+      "limit.",
       json_time | csv | time_text, [](const TimePrediction& time) { return time.total; });
   add("microseconds", "microseconds", "us", "The same in microseconds.", compare,
       [](const TimePrediction& time) { return time.total * 1e6; });
@@ -193,7 +194,8 @@ void add_clocks(Table& t) {
   add("launch_seconds", "launch", "s", "Part of the time between kernels.", json_time,
       [](const TimePrediction& time) { return time.launch; });
   add("host_seconds", "host", "s",
-      "Time that the host of the measured GPU takes to launch the kernels one by one, without a CUDA graph: where it is "
+      "Time that the host of the measured GPU takes to launch the kernels one by one, without a CUDA graph: where it "
+      "is "
       "longer than seconds, runs take that long unless their launches are queued ahead; null: not measured.",
       json_time, [](const TimePrediction& time) { return time.host > 0 ? Json(time.host) : Json(nullptr); });
   add("clock_hz", "clock", "Hz", "SM clock under the power limit, run after run.", json_time,
