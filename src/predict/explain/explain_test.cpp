@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "predict/explain/because.h"
+#include "predict/explain/notes.h"
 #include "predict/explain/prediction_json.h"
 #include "predict/explain/pseudocode.h"
 #include "predict/predict.h"
@@ -191,7 +192,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a note says when a host takes longer to launch the kernels than the GPU to run them") {
-  const HardwareProfile hardware = load_hardware(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h100_sxm.yaml");
+  const HardwareProfile hardware = find_profile("h100_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
   const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
   int shorter = 0, longer = 0;
   for (std::int64_t keys = 256; keys <= 262144; keys *= 4) {
