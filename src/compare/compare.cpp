@@ -28,6 +28,7 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
   if (measured.quantity == "alu_instructions") return static_cast<double>(prediction.work.alu_instructions);
   if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
   if (measured.quantity == "seconds") return prediction.time.total;
+  if (measured.quantity == host_seconds_quantity) return std::max(prediction.time.total, prediction.time.host);
   if (measured.quantity == "seconds_program") return prediction.time.total - prediction.time.launch;
   if (measured.quantity == "seconds_cold") return prediction.time.cold;
   if (measured.quantity == "busy_cycles") return prediction.time.busy_cycles;
@@ -78,6 +79,8 @@ bool reuse_fits_l2(const Prediction& prediction) {
 }
 
 void judge(const validate::Experiment& experiment, const ComparedPoint& compared, ComparisonRow& row) {
+  if (row.quantity == host_seconds_quantity)
+    return void(row.reason = "not judged: the host set the pace, so it is no time of the GPU; see seconds_cold");
   const validate::ToleranceQuery query{row.quantity,
                                        row.level,
                                        row.direction,

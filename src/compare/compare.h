@@ -138,6 +138,11 @@ struct Measured {
   std::optional<double> spread = {};
 };
 inline constexpr double wide_spread = 0.1;
+// Whether the host, not the GPU, set the pace of a record's runs back to back: shorter than launches take a host, their
+// samples lie apart as those of queued launches do not; or they took no less than runs with an empty L2, which are
+// queued.
+bool paced_by_host(const validate::Record& record);
+inline constexpr std::string_view host_seconds_quantity = "seconds_by_host";  // such a time; no error bar has it
 std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware,
                                           const Plan& plan, const Prediction& prediction);
 

@@ -31,9 +31,9 @@ bool answered(Run run) {
 
 const std::vector<const Target*>& targets() {
   static const std::vector<const Target*> all{
-      &baseline,   &block_mask, &calls,    &capture, &capture_trace, &command_line, &diagram,  &elf,     &errors,
-      &experiment, &facts,      &hardware, &kernel,  &listing,       &lowering,     &measured, &ncu_csv, &network,
-      &record,     &schedule,   &shard,    &sqlite,  &steps,         &trace_json,   &workload};
+      &baseline, &block_mask, &calls,    &capture,  &capture_facts, &capture_trace, &command_line, &diagram,  &elf,
+      &errors,   &experiment, &facts,    &hardware, &kernel,        &listing,       &lowering,     &measured, &ncu_csv,
+      &network,  &record,     &schedule, &shard,    &sqlite,        &steps,         &trace_json,   &workload};
   return all;
 }
 

@@ -20,9 +20,9 @@ struct Target {
 };
 
 // One line a target; each is defined in targets/.
-extern const Target baseline, block_mask, calls, capture, capture_trace, command_line, diagram, elf, errors, experiment,
-    facts, hardware, kernel, listing, lowering, measured, ncu_csv, network, record, schedule, shard, sqlite, steps,
-    trace_json, workload;
+extern const Target baseline, block_mask, calls, capture, capture_facts, capture_trace, command_line, diagram, elf,
+    errors, experiment, facts, hardware, kernel, listing, lowering, measured, ncu_csv, network, record, schedule, shard,
+    sqlite, steps, trace_json, workload;
 
 const std::vector<const Target*>& targets();
 

@@ -61,7 +61,7 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
   time.clock_hz = sustained.hz, time.watts = sustained.watts, time.energy = energy.items;
   time.cold += time.launch, time.total = time.launch;
   for (const LaunchTime& each : times) time.total += each.seconds(sustained.hz);
-  time.total = std::max(time.total, host_seconds(hardware, times.size()));
+  time.host = host_seconds(hardware, times.size());
   // Explain: what a faster resource would save.
   if (point.l2 == L2Model::walk && gains == Gains::wanted)
     time.gain = gains_of(timed.launches, times, repeats, energy, time.launch, time.total);

@@ -156,14 +156,15 @@ struct TimePrediction {
   bool spills_traffic = false, spills_time = false;  // of these, whether bytes at each level and the time know of them
   bool modelled =
       false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
-  double total = 0;        // run after run without a pause, at `clock_hz`
+  double total = 0;        // run after run without a pause, launches queued ahead of the GPU, at `clock_hz`
   double cold = 0;         // one run alone, at the highest clock
   double sm_cycles = 0;    // clocks from the first block's start to the last one's end, summed over islands
   double busy_cycles = 0;  // clocks that a multiprocessor holds blocks, mean over them; 0: not modelled
   double launch = 0;       // of `total`: between kernels
-  double clock_hz = 0;     // under the power limit, run after run
-  double watts = 0;        // 0: the profile lacks energies
-  EnergyByItem energy{};   // by EnergyItem, of one run; all 0: the profile lacks energies
+  double host = 0;      // that a host takes to launch the kernels; not in `total`: they are queued ahead; 0: not known
+  double clock_hz = 0;  // under the power limit, run after run
+  double watts = 0;     // 0: the profile lacks energies
+  EnergyByItem energy{};  // by EnergyItem, of one run; all 0: the profile lacks energies
   std::array<double, lever_count>
       gain{};  // part of `total` saved were this 10 % faster; only where blocks were placed one by one
   Resource bound_by = Resource::hbm;

@@ -1,4 +1,4 @@
-// Device helpers for measurements: owned memory, random inputs, the L2 flush.
+// Device helpers for measurements: owned memory, random inputs, the L2 flush, a wait.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +39,9 @@ std::vector<float> read_as_float(const void* data, std::size_t offset, std::size
 // Number of elements that are not finite: after filling an output with 0xFF bytes (NaN in fp32, fp16 and bf16)
 // these are the elements that a kernel did not write or computed as NaN or infinity.
 std::size_t count_not_finite(const void* data, std::size_t count, kernels::Dtype dtype);
+
+// Keeps the stream busy for so long, on one SM. What the host queues meanwhile starts without a wait for the host.
+void enqueue_wait(double seconds, void* stream);
 
 // Flushes the L2 by reading: every line is replaced, dirty lines are written back, and no new dirty line is created.
 class L2Flush {

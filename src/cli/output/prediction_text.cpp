@@ -172,6 +172,7 @@ std::string last_lines(const Answer& a) {
         "{}\n",
         a.plan.schedule.name, a.hardware.id);
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
+  if (const std::string host = host_text(a.prediction); !host.empty()) out += host + "\n";
   out += closed_form_line(a);
   for (const std::string& line : computed_lines(a.plan, a.hardware, a.point)) out += line + "\n";
   for (const std::string& missing : missing_rates(a.plan, a.hardware, a.prediction))

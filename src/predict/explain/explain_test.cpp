@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "predict/explain/because.h"
+#include "predict/explain/notes.h"
 #include "predict/explain/prediction_json.h"
 #include "predict/explain/pseudocode.h"
 #include "predict/predict.h"
@@ -188,6 +189,25 @@ TEST_CASE(
   CHECK(found["Q read"] == "x:group(8 parts) repeats it");
   CHECK(found["K read"] == "x:group(8 parts) cuts it; x:stream(128) cuts it");
   CHECK(found["O_part read"] == "x:stream(8 parts) cuts it");
+}
+
+TEST_CASE("a note says when a host takes longer to launch the kernels than the GPU to run them") {
+  const HardwareProfile hardware = find_profile("h100_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
+  const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
+  int shorter = 0, longer = 0;
+  for (std::int64_t keys = 256; keys <= 262144; keys *= 4) {
+    Point point = default_point(plan);
+    point.workload = {1, 8, 2, 1, keys, 128, 128};
+    const Prediction prediction = predict(plan, hardware, point);
+    REQUIRE(prediction.feasible);
+    CHECK(prediction.time.host == 2 * hardware.measured->launch.host_interval->value);
+    CHECK(host_text(prediction).empty() == (prediction.time.total >= prediction.time.host));
+    if (host_text(prediction).empty()) ++longer;
+    else ++shorter;
+  }
+  CHECK(shorter > 0);
+  CHECK(longer > 0);
+  CHECK(host_text(predict(plan, HardwareProfile{}, default_point(plan))).empty());
 }
 
 TEST_CASE("pseudocode names each level, the bytes of a step and the feature that moves them") {

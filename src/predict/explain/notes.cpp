@@ -11,6 +11,15 @@
 
 namespace tilescope {
 
+std::string host_text(const Prediction& prediction) {
+  const TimePrediction& time = prediction.time;
+  if (time.host <= time.total) return {};
+  const std::size_t launches = prediction.islands.size();
+  return fmt::format(
+      "the host takes longer to launch {}, {:.2f} us: the time is that of launches queued ahead of the GPU",
+      launches == 1 ? "the kernel" : fmt::format("the {} kernels", launches), time.host * 1e6);
+}
+
 std::string spill_text(const Prediction& prediction) {
   if (!prediction.time.spills) return {};
   if (!prediction.time.spills_traffic)

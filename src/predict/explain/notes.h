@@ -8,6 +8,9 @@
 
 namespace tilescope {
 
+// Where a host takes longer to launch the kernels than the GPU to run them. Empty: it does not, or nobody knows.
+std::string host_text(const Prediction& prediction);
+
 // One line on spilled registers: their bytes, or a warning that traffic or time leave them out. Empty: none spill.
 std::string spill_text(const Prediction& prediction);
 

@@ -169,7 +169,9 @@ void add_seconds(Table& t) {
       [](const TimePrediction& time) { return time.total - time.launch - busy_seconds_of(time); });
   add("between_kernels", "between kernels", "s", "Part of the time between the end of a kernel and the next start.",
       time_text, [](const TimePrediction& time) { return time.launch; });
-  add("seconds", "run after run", "s", "Time of a run, run after run without a pause, at the clock of the power limit.",
+  add("seconds", "run after run", "s",
+      "Time of a run, run after run without a pause, launches queued ahead of the GPU, at the clock of the power "
+      "limit.",
       json_time | csv | time_text, [](const TimePrediction& time) { return time.total; });
   add("microseconds", "microseconds", "us", "The same in microseconds.", compare,
       [](const TimePrediction& time) { return time.total * 1e6; });
@@ -191,6 +193,11 @@ void add_clocks(Table& t) {
       [](const TimePrediction& time) { return time.modelled ? Json(time.busy_cycles) : Json(nullptr); });
   add("launch_seconds", "launch", "s", "Part of the time between kernels.", json_time,
       [](const TimePrediction& time) { return time.launch; });
+  add("host_seconds", "host", "s",
+      "Time that the host of the measured GPU takes to launch the kernels one by one, without a CUDA graph: where it "
+      "is "
+      "longer than seconds, runs take that long unless their launches are queued ahead; null: not measured.",
+      json_time, [](const TimePrediction& time) { return time.host > 0 ? Json(time.host) : Json(nullptr); });
   add("clock_hz", "clock", "Hz", "SM clock under the power limit, run after run.", json_time,
       [](const TimePrediction& time) { return time.clock_hz; });
   add("watts", "power", "W", "Power, run after run; null: the profile states no energies.", json_time,

@@ -13,7 +13,7 @@ double first_block_start(const HardwareProfile& hardware);
 // from run to run than stays there, so what the launch itself needs comes from memory.
 double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, bool evicts);
 
-// s that the host takes to launch that many kernels, run after run.
+// s that a host takes to launch that many kernels; 0: not known.
 double host_seconds(const HardwareProfile& hardware, std::size_t launches);
 
 }  // namespace tilescope
