@@ -18,7 +18,6 @@ struct BlockClocks {
   bool apart = false;       // blocks of a unit are out of step: in the fixed part of one the others go faster
   double oldest_first = 0;  // how far blocks of a unit do not share it evenly (0) but the oldest is served first (1)
 
-  friend bool operator==(const BlockClocks&, const BlockClocks&) = default;
   // A block of so many steps on a unit that always holds `resident` blocks.
   double of_block(double steps, std::int64_t resident) const;
 };

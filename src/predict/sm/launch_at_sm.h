@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 
 #include "predict/l2/memory_time.h"
 
@@ -18,14 +17,11 @@ struct RoundWaits {
   double near = 0, far = 0, memory = 0;
 };
 
-struct PlacedBefore;  // time/placed_blocks.h
-
 struct LaunchAtSm {
   const BoundIsland& bound;
   const LaunchCounts& counts;
   MemoryTime memory;
   std::array<RoundWaits, 2> round_waits{};  // by Inputs
-  mutable std::shared_ptr<PlacedBefore> placed = {};
 };
 
 }  // namespace tilescope

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "predict/grid/block_order.h"
 #include "predict/grid/streamed_blocks.h"
 #include "predict/point/products.h"
 #include "predict/sm/step_time.h"
-#include "predict/time/placed_blocks.h"
 
 namespace tilescope {
 namespace {
@@ -52,7 +52,7 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
   const std::int64_t stages = stages_of_streams(bound);
   if (ramp_seconds <= 0 || floor <= 0 || stages < 2 || grid_blocks(bound) > most_steps) return {};
   if (!streams_tiles(bound)) return {};
-  const std::vector<std::int64_t>& steps = steps_of_blocks(launch);
+  const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
   std::int64_t all = 0;
   for (const std::int64_t each : steps) all = checked_add(all, each);
   if (all == 0 || all > most_steps) return {};

@@ -11,27 +11,15 @@
 namespace tilescope {
 namespace {
 
-PlacedBefore& placed_before(const LaunchAtSm& launch) {
-  if (!launch.placed)
-    launch.placed = std::make_shared<PlacedBefore>(PlacedBefore{steps_in_issue_order(launch.bound), {}});
-  return *launch.placed;
-}
-
-Placement placed_one_by_one(const LaunchAtSm& launch, std::int64_t resident, const BlockClocks& clocks) {
-  const BoundIsland& bound = launch.bound;
-  PlacedBefore& before = placed_before(launch);
-  for (const auto& [known, placed] : before.known)
-    if (known == clocks) return placed;
+Placement placed_one_by_one(const BoundIsland& bound, std::int64_t resident, const BlockClocks& clocks) {
+  const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
   const std::int64_t units = bound.hardware.units.value;
-  std::vector<std::int32_t> first;
-  if (at_work(bound, Mechanism::first_places))
-    first = units_of_first_blocks(bound.hardware, std::ssize(before.steps), resident);
-  return before.known.emplace_back(clocks, place_blocks(before.steps, units, resident, clocks, first)).second;
+  if (!at_work(bound, Mechanism::first_places)) return place_blocks(steps, units, resident, clocks);
+  return place_blocks(steps, units, resident, clocks,
+                      units_of_first_blocks(bound.hardware, std::ssize(steps), resident));
 }
 
 }  // namespace
-
-const std::vector<std::int64_t>& steps_of_blocks(const LaunchAtSm& launch) { return placed_before(launch).steps; }
 
 // What comes before the first step of a launch counts on the SMs that hold a block; no less than a block's own steps.
 Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& at_sm) {
@@ -41,7 +29,7 @@ Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& at_sm) {
                      resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
   const double mean = steps / static_cast<double>(std::max<std::int64_t>(1, blocks));
   const bool one_by_one = bound.point.l2 == L2Model::walk && bound.nest.guarded() && blocks <= (1 << 20);
-  Placement placed = one_by_one ? placed_one_by_one(launch, resident, how.clocks)
+  Placement placed = one_by_one ? placed_one_by_one(bound, resident, how.clocks)
                                 : place_equal_blocks(blocks, mean, units, resident, how.clocks);
   const double held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
   placed.clocks = std::max(placed.clocks + how.once, how.clocks.step[0] * mean);
