@@ -27,7 +27,7 @@ std::size_t all_cores() { return std::max(1U, std::thread::hardware_concurrency(
 
 std::size_t slots_of(std::size_t threads) { return threads <= 1 ? 1 : 4 * threads; }
 
-void in_order(std::size_t items, std::size_t threads, const ItemStage& make, const ItemStage& take) {
+void in_order(std::size_t items, std::size_t threads, const ItemStage& make, const ItemStage& take, std::size_t slots) {
   if (threads <= 1) {
     const Alone alone;
     for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
@@ -38,7 +38,7 @@ void in_order(std::size_t items, std::size_t threads, const ItemStage& make, con
     return;
   }
   // Items leave in the order in which they came, so that those inside are consecutive: no two have one slot.
-  const std::size_t slots = slots_of(threads);
+  if (slots == 0) slots = slots_of(threads);
   std::vector<std::exception_ptr> failed(slots);
   std::size_t next = 0;
   const auto give = [&](tbb::flow_control& flow) {

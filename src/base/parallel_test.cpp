@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/test_seed.h"
@@ -33,6 +36,26 @@ TEST_CASE("items are taken in their order, each once and with what its slot hold
       REQUIRE(taken.size() == items);
       for (std::size_t i = 0; i < items; ++i) REQUIRE(taken[i] == i);
     }
+}
+
+TEST_CASE("a long item does not hold back the others where there is a slot for each") {
+  constexpr std::size_t items = 300;
+  std::atomic<std::size_t> others = 0;
+  std::size_t taken = 0;
+  in_order(
+      items, 2,
+      [&](std::size_t item, std::size_t) {
+        if (item > 0) return void(++others);
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (others + 1 < items && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+      },
+      [&](std::size_t item, std::size_t slot) {
+        CHECK(others + 1 == items);  // before the first one's turn
+        CHECK(slot == item);
+        CHECK(item == taken++);
+      },
+      items);
+  CHECK(taken == items);
 }
 
 TEST_CASE("the first failure by order ends the work, and what comes before it is taken") {

@@ -200,3 +200,23 @@ TEST_CASE("--columns chooses the columns of a sweep in its order") {
   CHECK(run_program(sweep + "--axis seqlen=1k --columns q_len,memory").err.find("did you mean") != std::string::npos);
   CHECK(run_program(sweep + "--axis seqlen=1k --columns q_len --format json").status == 2);
 }
+
+TEST_CASE("rows that share cells with the row before have those of a sweep of their point alone") {
+  const std::string rest = " --heads 8 --head-dim 64 --tile q=64,kv=64,warps=4 --l2 closed ";
+  const Outcome outcome = run_program(
+      "sweep --axis hardware=h200_sxm,mi300x --axis dtype=fp16,nvfp4 --axis mask=none,causal --axis q_len=100:4k:+100 "
+      "--random 16 --seed 5" +
+      rest);
+  const std::vector<Row> rows = rows_of(outcome);
+  REQUIRE(rows.size() == 16);
+  std::set<std::string> hardware, bases;
+  for (const Row& row : rows) {
+    hardware.insert(row.at("hardware")), bases.insert(row.at("basis"));
+    const Outcome alone =
+        run_program(fmt::format("sweep --hardware {} --dtype {} --mask {} --axis q_len={}{}", row.at("hardware"),
+                                row.at("dtype"), row.at("mask"), row.at("q_len"), rest));
+    CHECK(rows_of(alone) == std::vector<Row>{row});
+  }
+  CHECK(hardware.size() == 2);
+  CHECK(bases.size() > 1);
+}

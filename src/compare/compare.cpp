@@ -273,7 +273,9 @@ void Comparer::add(std::vector<validate::Record> records, const std::function<vo
       [&](std::size_t i, std::size_t) {
         attempt(all[i], [&] { append(all[i]); });
         after(all[i].failed);
-      });
+        all[i].point.prediction = {};
+      },
+      all.size());
 }
 
 void Comparer::add(std::vector<validate::Record> records) {

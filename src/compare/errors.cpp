@@ -224,14 +224,15 @@ ErrorBars error_bars(const std::vector<ObservedError>& observed) {
   return {std::move(rows), std::move(all)};
 }
 
+// Without one of the errors, the bar of the others is the one at its place or the next larger one. Those up to that
+// place are held by the next one; those beyond it are where they equal it. So all are held that are no larger than the
+// bar of all but the largest.
 double bar_held(const std::vector<double>& errors) {
   if (errors.size() < 2) return 0;
-  std::size_t held = 0;
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    std::vector<double> others = errors;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    held += errors[i] <= bar_of(std::move(others));
-  }
+  std::vector<double> others = errors;
+  others.erase(std::max_element(others.begin(), others.end()));
+  const double bar = bar_of(std::move(others));
+  const auto held = std::count_if(errors.begin(), errors.end(), [&](double error) { return error <= bar; });
   return static_cast<double>(held) / static_cast<double>(errors.size());
 }
 

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <random>
+#include <vector>
 
 #include "base/files.h"
+#include "base/test_seed.h"
 
 using namespace tilescope;
 
@@ -41,6 +44,18 @@ TEST_CASE("calibration of a group counts the errors that are within the p90 of t
   std::vector<double> errors;
   for (int i = 1; i <= 19; ++i) errors.push_back(0.01 * i);
   CHECK(bar_held(errors) == doctest::Approx(18.0 / 19));
+  std::mt19937 random(test_seed());  // as defined, each error without itself
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> drawn(2 + random() % 60);
+    for (double& each : drawn) each = static_cast<double>(random() % 20);
+    double held = 0;
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      std::vector<double> others = drawn;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      held += drawn[i] <= bar_of(others);
+    }
+    CHECK(bar_held(drawn) == held / static_cast<double>(drawn.size()));
+  }
 }
 
 TEST_CASE("an error bar is of the GPU, kernel and regime, or says from where it is borrowed") {

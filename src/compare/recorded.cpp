@@ -11,12 +11,14 @@ namespace tilescope {
 
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment,
-                            const CompareProgress& progress, RatesFrom rates, TimeChoices time, std::size_t threads) {
+                            const CompareProgress& progress, RatesFrom rates, TimeChoices time, std::size_t threads,
+                            std::size_t at_once) {
   std::size_t done = 0, all = 0;
   std::set<std::string> imported;
-  validate::for_each_record(records, [&](const validate::Record& record) {
-    ++all;
+  std::vector<validate::Record> some;
+  validate::for_each_record(records, [&](validate::Record&& record) {
     if (record.source) imported.insert(record.experiment);
+    if (++all <= at_once) some.push_back(std::move(record));
   });
   std::optional<validate::Experiment> fixed;
   if (experiment) fixed = validate::load_experiment(*experiment);
@@ -40,9 +42,9 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     if (findings.size() < most_findings && named.insert(to_string(finding)).second) findings.push_back(finding);
   };
   Comparer comparer(data_directory, experiment_of, keep, all, rates, time, threads);
-  std::vector<std::string> files;  // of the records below
-  std::vector<validate::Record> some;
   const auto compare_some = [&] {
+    std::vector<std::string> files;
+    for (const validate::Record& record : some) files.push_back(record.file);
     std::size_t next = 0;
     comparer.add(std::exchange(some, {}), [&](std::exception_ptr failed) {
       const std::string& file = files[next++];
@@ -55,14 +57,14 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
       }
       if (progress) progress(++done, all);
     });
-    files.clear();
   };
-  validate::for_each_record(records, [&](validate::Record&& record) {
-    constexpr std::size_t at_once = 256;  // so many are in memory, unless their points are kept
-    files.push_back(record.file);
-    some.push_back(std::move(record));
-    if (some.size() == at_once) compare_some();
-  });
+  if (all > at_once) {  // they are read again
+    some.clear();
+    validate::for_each_record(records, [&](validate::Record&& record) {
+      some.push_back(std::move(record));
+      if (some.size() == at_once) compare_some();
+    });
+  }
   compare_some();
   if (!findings.empty()) throw InputError(std::move(findings));
   return comparer.finish();

@@ -27,6 +27,26 @@ TEST_CASE("a report covers the GPU with the most records; without records it is 
   CHECK(hardware_with_most_records(comparison) == "h200_sxm");
 }
 
+TEST_CASE("records that are read again when their turn comes are compared as those that stay in memory") {
+  const std::filesystem::path source = TILESCOPE_SOURCE_DIR, file = source / "validate/records/h100/h100_family.jsonl";
+  const auto compared = [&](std::size_t at_once, std::size_t threads) {
+    std::size_t calls = 0;
+    const Comparison comparison = compare_recorded(
+        file, source, Keep::rows, {},
+        [&](std::size_t done, std::size_t all) {
+          CHECK(done == ++calls);
+          CHECK(done <= all);
+        },
+        {}, {}, threads, at_once);
+    CHECK(calls == comparison.records.size() + comparison.skipped.size());
+    return to_json(comparison).dump();
+  };
+  const std::string whole = compared(4096, 1);
+  CHECK(whole.size() > 10'000);
+  CHECK(compared(4096, 3) == whole);
+  CHECK(compared(7, 2) == whole);
+}
+
 TEST_CASE("a record of a wrong result is refused by file, line and field, and so is every other one") {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("tilescope_{}", getpid());
   std::filesystem::create_directories(folder);

@@ -7,8 +7,12 @@
 namespace tilescope {
 namespace {
 
-void require(bool holds, const char* what, double value) {
-  if (!holds) throw ImpossiblePrediction(fmt::format("the prediction has {} of {}", what, value));
+[[noreturn]] void refuse(const char* what, double value) {
+  throw ImpossiblePrediction(fmt::format("the prediction has {} of {}", what, value));
+}
+
+inline void require(bool holds, const char* what, double value) {
+  if (!holds) refuse(what, value);
 }
 
 void require_amount(const char* what, double value) { require(std::isfinite(value) && value >= 0, what, value); }

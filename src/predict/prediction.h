@@ -28,8 +28,8 @@ class LevelBytes {
 };
 
 // What of a prediction is wanted: all of it; all but what a faster unit would save; all but times; bytes at the L2 and
-// beyond, and what arrays take.
-enum class Wanted { all, times, counts, memory };
+// beyond, and what arrays take; the same without those at the L2.
+enum class Wanted { all, times, counts, memory, beyond_l2 };
 
 enum class Direction { read, write };
 template <>

@@ -7,7 +7,7 @@ std::size_t all_cores() { return 1; }
 
 std::size_t slots_of(std::size_t) { return 1; }
 
-void in_order(std::size_t items, std::size_t, const ItemStage& make, const ItemStage& take) {
+void in_order(std::size_t items, std::size_t, const ItemStage& make, const ItemStage& take, std::size_t) {
   for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
 }
 

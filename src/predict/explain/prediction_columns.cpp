@@ -22,7 +22,7 @@ using namespace shown;
 // A column from its description, its places and what it needs.
 PredictionColumn column(ColumnInfo info, unsigned where, Needs needs, std::function<Json(const Row&)> value,
                         Wanted wanted = Wanted::times) {
-  return {{std::move(info), std::move(value)}, where, needs, needs == Needs::nothing ? Wanted::memory : wanted};
+  return {{std::move(info), std::move(value)}, where, needs, needs == Needs::nothing ? Wanted::beyond_l2 : wanted};
 }
 
 void add_point(Table& t, const std::vector<std::string>& tiles) {
@@ -96,7 +96,9 @@ void add_traffic(Table& t) {
            origin_of(level)},
           csv, Needs::prediction,
           [level, direction](const Row& r) { return bytes_at(*r.prediction, level, direction); },
-          beyond_l2(level) || level == Boundary::l2 ? Wanted::memory : Wanted::counts));
+          beyond_l2(level)        ? Wanted::beyond_l2
+          : level == Boundary::l2 ? Wanted::memory
+                                  : Wanted::counts));
     }
   for (const Boundary boundary : {Boundary::hbm, Boundary::l2}) {
     const std::string name = to_string(boundary);
@@ -110,11 +112,12 @@ void add_traffic(Table& t) {
   t.push_back(column(
       {"compulsory_bytes", "compulsory bytes", "B", "Every input read once and every output written once.",
        Origin::loops},
-      json_top | csv, Needs::prediction, [](const Row& r) { return r.prediction->compulsory_bytes; }, Wanted::memory));
+      json_top | csv, Needs::prediction, [](const Row& r) { return r.prediction->compulsory_bytes; },
+      Wanted::beyond_l2));
   t.push_back(column(
       {"memory_bytes", "memory", "B",
        "HBM that all arrays take together: inputs, outputs, and what passes between launches.", Origin::loops},
-      json_top | csv, Needs::prediction, [](const Row& r) { return memory_bytes(*r.prediction); }, Wanted::memory));
+      json_top | csv, Needs::prediction, [](const Row& r) { return memory_bytes(*r.prediction); }, Wanted::beyond_l2));
   t.push_back(column({"lower_bound_bytes", "I/O lower bound", "B",
                       "Bytes at hbm that no schedule of this operator can avoid, whatever its tiles.", Origin::bound},
                      json_top, Needs::prediction,
@@ -331,7 +334,7 @@ std::string no_time_reason(const PredictedPoint& row) {
 }
 
 Wanted wanted_of(const std::vector<PredictionColumn>& columns) {
-  Wanted wanted = Wanted::memory;
+  Wanted wanted = Wanted::beyond_l2;
   for (const PredictionColumn& each : columns) wanted = std::min(wanted, each.wanted);
   return wanted;
 }

@@ -24,10 +24,20 @@ Nest in_issue_order(const BoundIsland& bound) {
   const AxisId parts =
       nest.chunked.present() ? nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis : AxisId{};
   // A stable insertion sort: std::stable_sort would allocate.
-  const auto before = [&](const BoundLoop& a, const BoundLoop& b) { return rank(a) < rank(b); };
-  for (auto next = nest.loops.begin(); next != nest.loops.begin() + static_cast<std::ptrdiff_t>(nest.loop_count);
-       ++next)
-    std::rotate(std::upper_bound(nest.loops.begin(), next, *next, before), next, next + 1);
+  std::array<int, max_loops> ranks{};
+  bool sorted = true;
+  for (std::size_t i = 0; i < nest.loop_count; ++i) {
+    const int own = rank(bound.nest.loops[i]);
+    std::size_t place = i;
+    for (; place > 0 && ranks[place - 1] > own; --place) ranks[place] = ranks[place - 1];
+    ranks[place] = own;
+    if (place == i) continue;
+    sorted = false;
+    const auto first = nest.loops.begin();
+    std::rotate(first + static_cast<std::ptrdiff_t>(place), first + static_cast<std::ptrdiff_t>(i),
+                first + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  if (sorted) return nest;
   if (nest.guarded()) nest.find_guarded_pair();
   for (std::size_t i = 0; i < nest.loop_count; ++i) {
     const AxisId axis = nest.loops[i].axis;

@@ -55,7 +55,12 @@ class NextUnit {
     times_[static_cast<std::size_t>(unit)] = time;
     for (std::size_t node = (leaves_ + static_cast<std::size_t>(unit)) / 2; node > 0; node /= 2) {
       const std::int32_t one = earliest_[2 * node], other = earliest_[2 * node + 1];
-      earliest_[node] = times_[static_cast<std::size_t>(other)] < times_[static_cast<std::size_t>(one)] ? other : one;
+      // Nobody can foresee which is earlier: a choice without a branch.
+      const auto second =
+          -static_cast<std::int32_t>(times_[static_cast<std::size_t>(other)] < times_[static_cast<std::size_t>(one)]);
+      const std::int32_t now = one ^ ((one ^ other) & second);
+      const std::int32_t before = std::exchange(earliest_[node], now);
+      if (now == before && now != unit) return;  // those above do not know this unit
     }
   }
   std::int32_t unit() const { return earliest_[1]; }
@@ -164,8 +169,9 @@ class StreamSimulation {
     arrivals_.pop_front();
     const Block& b = block(tile.block);
     missing(tile.block, tile.place) = -1;
-    if (b.waits && b.at_place == tile.place) work(tile.block, time);
+    if (b.waits && b.at_place == tile.place) work(tile.block, time), announce(b.unit);
   }
+  // The block begins its step. Its unit is not announced yet.
   void work(std::int32_t number, double time) {
     Block& b = block(number);
     b.waits = false, missing(number, b.at_place) = 0;
@@ -173,7 +179,6 @@ class StreamSimulation {
     advance(b.unit, time);
     StreamingUnit& u = unit(b.unit);
     u.works[u.count++] = {number, b.at + 1 == b.steps ? 1 + how_.trail : 1};
-    announce(b.unit);
   }
   double pace(const StreamingUnit& u) const { return pace_[u.count - 1]; }
   static double least_left(StreamingUnit& u) {
@@ -204,7 +209,6 @@ class StreamSimulation {
       if (each.left <= most) done_.push_back(each.block);
       else u.works[kept++] = each;
     u.count = kept;
-    announce(number);
     for (const std::int32_t each : done_) {
       Block& b = block(each);
       if (++b.at == b.steps) {
@@ -215,6 +219,7 @@ class StreamSimulation {
       if (how_.asks_at_end) ask(each, time);
       if (missing(each, b.at_place) < 0) work(each, time);
     }
+    announce(number);
   }
 
   const StreamedBlocks& how_;

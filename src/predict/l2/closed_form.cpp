@@ -46,9 +46,10 @@ std::int64_t keys_loaded_in_waves(const Nest& nest, std::int64_t repeats, std::i
 Reuse reuse_of(const Nest& nest, const Array& array) {
   Reuse reuse;
   const int last = last_loop(nest, array.axes);
+  const AxisBits axes = bits(array.axes);
   for (int i = 0; i <= last && reuse.first_loop < 0; ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    if (loop.trips > 1 && !array.has(loop.axis)) reuse.first_loop = i;
+    if (loop.trips > 1 && (axes & bit(loop.axis)) == 0) reuse.first_loop = i;
   }
   if (reuse.first_loop < 0) return reuse;
   reuse.slice_values = 1;
@@ -86,16 +87,22 @@ Spread spread_of(const Nest& nest, const Array& array, std::int64_t caches, std:
 
 DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
                    const Spread& spread, double working_set_bytes, double slice_bytes_all_arrays) {
+  return dram_read(nest, live, array, reuse_of(nest, array), cache, spread, working_set_bytes, slice_bytes_all_arrays);
+}
+
+DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const Reuse& reuse,
+                   const CacheState& cache, const Spread& spread, double working_set_bytes,
+                   double slice_bytes_all_arrays) {
   const std::int64_t distinct = distinct_values(nest, live, array.axes);
-  const Reuse reuse = reuse_of(nest, array);
   if (reuse.first_loop < 0 || working_set_bytes <= cache.capacity_bytes)
     return {checked_mul(distinct, spread.of_tile), spread.of_tile == 1};
   const std::int64_t resident =
       std::clamp<std::int64_t>(cache.resident_blocks, 1, std::max<std::int64_t>(1, reuse.blocks / spread.of_slice));
+  const AxisBits axes = bits(array.axes);
   std::int64_t repeats = 1, inside = 1;  // iterations that share the slice; blocks that sweep it once
   bool sweeps = false;                   // a block's streams come back to its part
   for (std::size_t i = static_cast<std::size_t>(reuse.first_loop); i < nest.loop_count; ++i) {
-    const bool moves = nest.carries(array.axes, nest.loops[i].axis);
+    const bool moves = Nest::carries(axes, nest.loops[i]);
     if (nest.loops[i].group) (moves ? inside : repeats) *= nest.loops[i].trips;
     else sweeps = sweeps || (!moves && nest.loops[i].trips > 1 && static_cast<int>(i) < last_loop(nest, array.axes));
   }

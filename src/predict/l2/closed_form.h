@@ -41,5 +41,9 @@ struct DramRead {
 };
 DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
                    const Spread& spread, double working_set_bytes, double slice_bytes_all_arrays);
+// The same where reuse_of(nest, array) is known.
+DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const Reuse& reuse,
+                   const CacheState& cache, const Spread& spread, double working_set_bytes,
+                   double slice_bytes_all_arrays);
 
 }  // namespace tilescope

@@ -27,7 +27,10 @@ std::int64_t compulsory_bytes(std::span<const BoundIsland> launches) {
   const Plan& plan = launches.front().plan;
   const Diagram& diagram = plan.schedule.diagram;
   const Workload lengths = guarded_lengths(diagram, point.workload);
-  const LiveSums seen = visible_pairs(point.mask, lengths.q_len, lengths.kv_len);
+  LiveSums seen{.rows = lengths.q_len, .keys = lengths.kv_len};
+  if (point.mask.masks()) seen = visible_pairs(point.mask, lengths.q_len, lengths.kv_len);
+  std::array<std::int64_t, max_axes> sizes{};
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) sizes[i] = diagram.axes[i].size_in(point.workload);
   std::int64_t total = 0;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
@@ -39,7 +42,7 @@ std::int64_t compulsory_bytes(std::span<const BoundIsland> launches) {
     for (const AxisId axis : diagram.arrays[i].axes) {
       const bool query = diagram.guard && axis == diagram.guard->query,
                  key = diagram.guard && axis == diagram.guard->key;
-      const std::int64_t whole = diagram.axes[index(axis)].size_in(point.workload);
+      const std::int64_t whole = sizes[index(axis)];
       values = checked_mul(values, result == Written::all_rows ? whole : query ? seen.rows : key ? seen.keys : whole);
     }
     total = checked_add(total, checked_add(bytes_of(point, diagram, id, values), array_scale_bytes(point, id)));

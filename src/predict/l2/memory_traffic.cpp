@@ -21,10 +21,12 @@ bool accumulates(const BoundIsland& bound, ArrayId id) {
   return found.visits > found.distinct;
 }
 
-struct WorkingSet {          // of one L2
-  double slice_bytes = 0;    // all reused arrays, one slice each: what they take of a partition
-  double running_bytes = 0;  // slices of the blocks that run at once
-  double stored_bytes = 0;   // of them, the bytes of results that are stored again and again
+struct WorkingSet {                       // of one L2
+  double slice_bytes = 0;                 // all reused arrays, one slice each: what they take of a partition
+  double running_bytes = 0;               // slices of the blocks that run at once
+  double stored_bytes = 0;                // of them, the bytes of results that are stored again and again
+  std::array<Reuse, max_arrays> reuse{};  // of the arrays that are loaded or come back
+  std::uint64_t known = 0;                // a bit an ArrayId: those
 };
 
 // The part of its bytes that an array takes in each partition (l2_cache.h): all of it where blocks of every side read
@@ -42,7 +44,8 @@ WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t 
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     if (!loads(bound, id) && !accumulates(bound, id)) continue;
-    const Reuse reuse = reuse_of(nest, diagram.arrays[i]);
+    const Reuse& reuse = set.reuse[i] = reuse_of(nest, diagram.arrays[i]);
+    set.known |= std::uint64_t{1} << i;
     if (reuse.first_loop < 0) continue;
     const Spread spread = spread_of(nest, diagram.arrays[i], shape.caches, shape.dealt_blocks);
     const double all = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values)) *
@@ -127,7 +130,9 @@ void add_closed_form(const BoundIsland& bound, Boundary boundary, const CacheSha
     const Spread spread = spread_of(nest, array, shape.caches, shape.dealt_blocks);
     const auto read = [&] {
       if (bound.awaited(id) == 0)
-        return dram_read(nest, bound.live, array, cache, spread, set.running_bytes, set.slice_bytes);
+        return dram_read(nest, bound.live, array,
+                         IslandFacts::has(set.known, id) ? set.reuse[i] : reuse_of(nest, array), cache, spread,
+                         set.running_bytes, set.slice_bytes);
       const Nest own = bound.seen_by(id, nest);
       return dram_read(own, own.guarded() ? sums_of(own, false) : bound.live, array, cache, spread, set.running_bytes,
                        set.slice_bytes);

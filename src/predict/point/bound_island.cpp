@@ -139,11 +139,20 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
 
 std::pmr::vector<BoundIsland> bind_islands(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                                            std::pmr::memory_resource* memory, BlockMemory* blocks) {
+  // Made where it stays: a bound island is several KiB.
+  struct Bind {
+    const Plan& plan;
+    const HardwareProfile& hardware;
+    const Point& point;
+    int number;
+    BlockMemory* blocks;
+    operator BoundIsland() const { return bind_loops(plan, hardware, point, number, blocks); }
+  };
   std::pmr::vector<BoundIsland> islands(memory);
   islands.reserve(plan.schedule.islands.size());
   if (blocks) blocks->resize(plan.schedule.islands.size());
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i)
-    bind_sums(islands.emplace_back(bind_loops(plan, hardware, point, i, blocks)));
+    bind_sums(islands.emplace_back(Bind{plan, hardware, point, i, blocks}));
   return islands;
 }
 
@@ -192,8 +201,7 @@ bool BoundIsland::computed_again(ArrayId id) const {
   return !plan.times.empty() && plan.times[static_cast<std::size_t>(number)].computed_again[index(id)];
 }
 
-bool loads(const BoundIsland& bound, ArrayId id) {
-  if (bound.facts.known) return IslandFacts::has(bound.facts.loads, id);
+bool loads_by_plan(const BoundIsland& bound, ArrayId id) {
   if (bound.plan.times.empty()) return bound.plan.schedule.reads(bound.island, id);  // a plan put together by hand
   return bound.plan.times[static_cast<std::size_t>(bound.number)].loaded[index(id)];
 }
@@ -208,8 +216,7 @@ bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
   return bound.how.load().bulk && !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
 }
 
-bool stores(const BoundIsland& bound, ArrayId id) {
-  if (bound.facts.known) return IslandFacts::has(bound.facts.stores, id);
+bool stores_by_plan(const BoundIsland& bound, ArrayId id) {
   if (!bound.plan.schedule.writes(bound.island, id)) return false;
   const auto kept_there = [&](const Stored& stored) {
     return stored.as == id;
@@ -255,6 +262,7 @@ std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions op
 }
 
 const NestSums& sums_of_product(const BoundIsland& bound, int op) {
+  if (!bound.nest.guarded()) return bound.whole;  // nobody looks at it
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& product = diagram.operators[static_cast<std::size_t>(op)];
   const auto has_key = [&](ArrayId id) { return diagram.guard && diagram.array(id).has(diagram.guard->key); };

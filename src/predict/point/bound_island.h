@@ -74,8 +74,14 @@ BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const 
 void bind_sums(BoundIsland& bound);
 
 // Arrays that cross the outer boundary here, less statistics the kernel does not store.
-bool loads(const BoundIsland& bound, ArrayId id);
-bool stores(const BoundIsland& bound, ArrayId id);
+bool loads_by_plan(const BoundIsland& bound, ArrayId id);
+bool stores_by_plan(const BoundIsland& bound, ArrayId id);
+inline bool loads(const BoundIsland& bound, ArrayId id) {
+  return bound.facts.known ? IslandFacts::has(bound.facts.loads, id) : loads_by_plan(bound, id);
+}
+inline bool stores(const BoundIsland& bound, ArrayId id) {
+  return bound.facts.known ? IslandFacts::has(bound.facts.stores, id) : stores_by_plan(bound, id);
+}
 bool fetched_every_step(const BoundIsland& bound, ArrayId id);  // also where its tile has not changed
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id);      // by the copy engine (TMA), if it goes to shared memory
 

@@ -24,7 +24,8 @@ struct Product {
   std::array<Operand, 2> operands{};  // A, which has the rows of the result, and B
   MmaShape mma;                       // k of the format it computes in
   Format computes_in = Format::fp16;
-  bool wide = false;  // a warpgroup's instruction, which reads shared memory itself
+  bool wide = false;         // a warpgroup's instruction, which reads shared memory itself
+  double multiply_adds = 0;  // of a step
 };
 
 struct IslandFacts {
@@ -37,6 +38,7 @@ struct IslandFacts {
                                                    // of several steps
   std::array<Product, most_products> products{};
   std::size_t product_count = 0;
+  bool any_rewritten = false;  // an operand of a product is
 
   static bool has(std::uint64_t arrays, ArrayId id) { return arrays >> static_cast<unsigned>(id) & 1U; }
 };

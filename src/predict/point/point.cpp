@@ -107,8 +107,9 @@ std::int64_t array_scale_bytes(const Point& point, ArrayId id) { return point.dt
 
 std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
   const std::int64_t multiple = point.row_multiple[index(id)];
+  if (multiple <= 1) return bytes_of(point, diagram, id, values);
   const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
-  if (multiple <= 1 || values % last != 0) return bytes_of(point, diagram, id, values);
+  if (values % last != 0) return bytes_of(point, diagram, id, values);
   return row_bytes(point.dtypes[index(id)], values / last, ceil_div(last, multiple) * multiple);
 }
 

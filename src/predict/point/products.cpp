@@ -132,6 +132,11 @@ bool in_shared_memory(const BoundIsland& bound, ArrayId id) {
   return loads(bound, source) && feeds_product(bound, source) && !contains(bound.how.direct, name);
 }
 
+double extent_of_step(const BoundIsland& bound, AxisId axis) {
+  const BoundLoop* loop = bound.nest.loop_over(axis);
+  return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
+}
+
 // Narrower inputs are converted before the multiply.
 Format computes_in(const BoundIsland& bound, const Operator& op) {
   for (std::size_t i = 0; i < bound.facts.product_count; ++i)
@@ -148,12 +153,37 @@ Format computes_in(const BoundIsland& bound, const Operator& op) {
   return widest == Format::fp32 ? Format::tf32 : widest;
 }
 
-Product product_of(const BoundIsland& bound, int op) {
+const Product* known_product(const BoundIsland& bound, int op) {
   for (std::size_t i = 0; i < bound.facts.product_count; ++i)
-    if (bound.facts.products[i].op == op) return bound.facts.products[i];
+    if (bound.facts.products[i].op == op) return &bound.facts.products[i];
+  return nullptr;
+}
+
+namespace {
+
+// Multiply-adds of a product in a step.
+double multiply_adds_of(const BoundIsland& bound, const Operator& op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto& inputs = op.inputs;
+  const auto* own = bound.how.find_product(op.name);
+  double size = own ? static_cast<double>(own->repeats) : 1;
+  AxisBits counted = 0;
+  for (const ArrayId id : inputs) {
+    for (const AxisId axis : diagram.array(id).axes)
+      if (id == inputs.front() || (counted & bit(axis)) == 0) size *= extent_of_step(bound, axis);
+    if (id == inputs.front()) counted = bits(diagram.array(id).axes);
+  }
+  return size;
+}
+
+}  // namespace
+
+Product product_of(const BoundIsland& bound, int op) {
+  if (const Product* known = known_product(bound, op)) return *known;
   const Diagram& diagram = bound.plan.schedule.diagram;
   const ProductImplementation* own = bound.how.find_product(diagram.operators[static_cast<std::size_t>(op)].name);
   Product product = shared_product(bound, op);
+  product.multiply_adds = multiply_adds_of(bound, diagram.operators[static_cast<std::size_t>(op)]);
   for (Operand& one : product.operands) {
     one.in_tmem = operand_in_tensor_memory(bound, op, one.id);
     one.in_smem = !one.in_tmem && in_shared_memory(bound, one.id) &&
@@ -186,6 +216,7 @@ void note_facts(BoundIsland& bound) {
   facts.scores = score_array(bound), facts.output = output_array(bound);
   for_each_product(bound, [&](const Product& product) {
     if (facts.product_count < IslandFacts::most_products) facts.products[facts.product_count++] = product;
+    for (const Operand& operand : product.operands) facts.any_rewritten = facts.any_rewritten || operand.rewritten;
   });
   facts.known = true;
   bound.facts = facts;
@@ -203,7 +234,7 @@ std::int64_t fetched_tile_bytes(const BoundIsland& bound, const Product& product
 
 std::optional<Format> rewritten_as(const BoundIsland& bound, ArrayId id) {
   std::optional<Format> format;
-  if (!bound.plan.assumed) return format;
+  if (!bound.plan.assumed || (bound.facts.known && !bound.facts.any_rewritten)) return format;
   const Diagram& diagram = bound.plan.schedule.diagram;
   for_each_product(bound, [&](const Product& product) {
     for (const Operand& operand : product.operands)

@@ -15,7 +15,9 @@ template <class Visit>
 void for_each_product(const BoundIsland& bound, Visit visit);
 
 Product product_of(const BoundIsland& bound, int op);
-void note_facts(BoundIsland& bound);  // what later calls find there
+const Product* known_product(const BoundIsland& bound, int op);  // nullptr: it has to be worked out
+double extent_of_step(const BoundIsland& bound, AxisId axis);    // elements along an axis
+void note_facts(BoundIsland& bound);                             // what later calls find there
 Format computes_in(const BoundIsland& bound, const Operator& op);
 
 // The format to which threads convert the array's tiles in shared memory before products take them.
@@ -54,7 +56,9 @@ void for_each_product(const BoundIsland& bound, Visit visit) {
   if (!bound.how.uses_tensor_cores()) return;
   for (const int op : bound.island.operators) {
     const Operator& candidate = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)];
-    if (candidate.kind == OperatorKind::contraction && candidate.inputs.size() == 2) visit(product_of(bound, op));
+    if (candidate.kind != OperatorKind::contraction || candidate.inputs.size() != 2) continue;
+    if (const Product* known = known_product(bound, op)) visit(*known);
+    else visit(product_of(bound, op));
   }
 }
 

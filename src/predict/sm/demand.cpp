@@ -63,41 +63,16 @@ double memory_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faste
   return std::max(all, moved(launch.counts, Boundary::l2) / rates.l2);
 }
 
-}  // namespace
-
-double step_extent(const BoundIsland& bound, AxisId axis) {
-  const BoundLoop* loop = bound.nest.loop_over(axis);
-  return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
-}
-
-// Multiply-adds of a product in a step.
-double size_of(const BoundIsland& bound, const Product& product) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  const Operator& op = diagram.operators[static_cast<std::size_t>(product.op)];
-  const auto& inputs = op.inputs;
-  const auto* own = bound.how.find_product(op.name);
-  double size = own ? static_cast<double>(own->repeats) : 1;
-  AxisBits counted = 0;
-  for (const ArrayId id : inputs) {
-    for (const AxisId axis : diagram.array(id).axes)
-      if (id == inputs.front() || (counted & bit(axis)) == 0) size *= step_extent(bound, axis);
-    if (id == inputs.front()) counted = bits(diagram.array(id).axes);
-  }
-  return size;
-}
-
-namespace {
-
 // Clocks of a step's products one after the other, `tensor` in all, none faster than its operands come.
 double products_clocks(const BoundIsland& bound, double tensor, double smem_rate) {
   double all = 0, clocks = 0;
-  for_each_product(bound, [&](const Product& product) { all += size_of(bound, product); });
+  for_each_product(bound, [&](const Product& product) { all += product.multiply_adds; });
   for_each_product(bound, [&](const Product& product) {
     double bytes = 0;
     for (const Operand& operand : product.operands)
       if (operand.in_smem && !operand.kept)
         bytes += static_cast<double>(fetched_tile_bytes(bound, product, operand)) * static_cast<double>(operand.copies);
-    clocks += std::max(tensor * size_of(bound, product) / all, bytes / smem_rate);
+    clocks += std::max(tensor * product.multiply_adds / all, bytes / smem_rate);
   });
   return clocks;
 }
@@ -124,7 +99,7 @@ double rounds_of(const BoundIsland& bound) {
     if (op.kind != OperatorKind::contraction) continue;
     double sum = 1;
     for (const AxisId axis : diagram.array(op.inputs.front()).axes)
-      if (!diagram.array(op.outputs.front()).has(axis)) sum *= step_extent(bound, axis);
+      if (!diagram.array(op.outputs.front()).has(axis)) sum *= extent_of_step(bound, axis);
     rounds += std::ceil(sum / static_cast<double>(bound.how.rounds.depth));
   }
   return rounds;

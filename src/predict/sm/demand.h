@@ -36,10 +36,6 @@ struct StepDemand {
 
 inline double faster_by(const Faster& faster, Lever lever) { return faster[static_cast<std::size_t>(lever)]; }
 
-// Of a step: elements along an axis, and multiply-adds of a product.
-double step_extent(const BoundIsland& bound, AxisId axis);
-double size_of(const BoundIsland& bound, const Product& product);
-
 // Rounds of a step in which threads stage what its products sum over.
 double rounds_of(const BoundIsland& bound);
 

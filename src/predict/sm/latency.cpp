@@ -21,7 +21,7 @@ double waits_for_products(const BoundIsland& bound) {
   double waits = 0;
   for_each_product(bound, [&](const Product& product) {
     const MmaShape& mma = product.mma;
-    waits += each ? size_of(bound, product) / static_cast<double>(mma.m * mma.n * mma.k) / warpgroups : 1;
+    waits += each ? product.multiply_adds / static_cast<double>(mma.m * mma.n * mma.k) / warpgroups : 1;
   });
   return waits;
 }

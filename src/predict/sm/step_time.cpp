@@ -18,7 +18,7 @@ namespace {
 // Of the FLOP of all products of a step, the last one's.
 double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
-  for_each_product(bound, [&](const Product& product) { all += last = size_of(bound, product); });
+  for_each_product(bound, [&](const Product& product) { all += last = product.multiply_adds; });
   return all > 0 ? last / all : 0;
 }
 
@@ -29,7 +29,7 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
   const double last = last_product_share(bound);
   if (const std::int64_t part = bound.how.special_parts;
       part > 0 && bound.plan.schedule.diagram.guard && at_work(bound, Mechanism::special_parts)) {
-    const double first = static_cast<double>(part) / step_extent(bound, bound.plan.schedule.diagram.guard->key);
+    const double first = static_cast<double>(part) / extent_of_step(bound, bound.plan.schedule.diagram.guard->key);
     const double special = std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together);
     return std::min(std::max(d.tensor, d.smem) * last, special);
   }

@@ -22,6 +22,7 @@ double tensor_rate(const BoundIsland& bound, Format format) {
 double tensor_seconds(const BoundIsland& bound, const Work& work) {
   double seconds = 0;
   for (std::size_t i = 0; i < format_count; ++i) {
+    if (work.tensor_flop_in[i] == 0) continue;
     const double part = seconds_at(static_cast<double>(work.tensor_flop_in[i]),
                                    tensor_rate(bound, static_cast<Format>(static_cast<int>(i))));
     if (part < 0) return unknown_seconds;

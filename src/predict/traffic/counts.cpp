@@ -25,8 +25,10 @@ TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memo
   const Footprint footprint = known_footprint(bound);
   const Occupancy occupancy = occupancy_of(bound, footprint);
   const SpilledBytes spills = spills_of(bound, footprint, occupancy);
-  Terms terms = l2_terms(bound, spills, memory);
-  if (wanted == Wanted::memory)
+  // Where there is a last-level cache, what reaches it follows from what is asked of the L2s.
+  const bool asked = wanted != Wanted::beyond_l2 || bound.hardware.level(LevelId::llc) != nullptr;
+  Terms terms = asked ? l2_terms(bound, spills, memory) : Terms(memory);
+  if (wanted >= Wanted::memory)
     return {.footprint = footprint, .occupancy = occupancy, .work = {}, .spills = spills, .terms = std::move(terms)};
   const Terms smem = smem_terms(bound, memory);
   const Work work = work_of(bound);

@@ -31,29 +31,29 @@ std::int64_t executions(const BoundIsland& bound, Moment when, Axes axes) {
 
 class AssumedWork {
  public:
-  AssumedWork(const BoundIsland& bound, Work& work) : bound_(bound), work_(work), scores_(score_array(bound)) {}
+  AssumedWork(const BoundIsland& bound, Work& work) : work_(work), bound_(bound), scores_(score_array(bound)) {
+    if (scores_ >= 0) score_axes_ = bits(bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(scores_)].axes);
+  }
 
   void add(Moment when, Axes axes, const PipeRates& rates) { add(executions(bound_, when, axes), axes, rates); }
   void add(std::int64_t elements, Axes axes, const PipeRates& rates) {
+    const bool results = of_results(axes);
     for (std::size_t i = 0; i < rates.size(); ++i) {
       if (rates[i] == 0) continue;
       const std::int64_t count = std::llround(rates[i] * static_cast<double>(elements));
       work_.pipes[i] = checked_add(work_.pipes[i], count);
-      if (of_results(axes)) work_.of_outputs[i] = checked_add(work_.of_outputs[i], count);
+      if (results) work_.of_outputs[i] = checked_add(work_.of_outputs[i], count);
     }
   }
 
  private:
   // Elements of results have an axis that scores lack.
-  bool of_results(Axes axes) const {
-    if (scores_ < 0) return false;
-    const Array& scores = bound_.plan.schedule.diagram.arrays[static_cast<std::size_t>(scores_)];
-    return std::any_of(axes.begin(), axes.end(), [&](AxisId axis) { return !scores.has(axis); });
-  }
+  bool of_results(Axes axes) const { return scores_ >= 0 && (bits(axes) & ~score_axes_) != 0; }
 
-  const BoundIsland& bound_;
   Work& work_;
+  const BoundIsland& bound_;
   int scores_;
+  AxisBits score_axes_ = 0;
 };
 
 PipeRates rates_of(const OperationCounts& counts) {

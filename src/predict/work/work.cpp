@@ -124,7 +124,9 @@ void add_pipes(const BoundIsland& bound, Work& work) {
 struct Domain {
   std::array<AxisId, max_axes> axes{};
   std::size_t count = 0;
+  AxisBits bits = 0;
   Axes view() const { return {axes.data(), count}; }
+  bool has(AxisId axis) const { return (bits & bit(axis)) != 0; }
 };
 
 Domain domain_of(const Diagram& diagram, const Operator& op) {
@@ -132,6 +134,7 @@ Domain domain_of(const Diagram& diagram, const Operator& op) {
   AxisBits used = 0;
   for (const ArrayId id : op.inputs) used |= bits(diagram.array(id).axes);
   for (const ArrayId id : op.outputs) used |= bits(diagram.array(id).axes);
+  domain.bits = used;
   for (; used != 0; used &= used - 1) domain.axes[domain.count++] = static_cast<AxisId>(std::countr_zero(used));
   return domain;
 }
@@ -148,11 +151,16 @@ Axes statistics_of(const Diagram& diagram, const Operator& merge) {
   return diagram.array(*std::min_element(merge.inputs.begin(), merge.inputs.end(), fewer)).axes;
 }
 
-void add_operator(const BoundIsland& bound, int position, Work& work) {
+// As often as instructions multiply and add for it.
+std::int64_t product_points_over(const BoundIsland& bound, int op, Axes domain) {
+  const auto* own = bound.how.find_product(bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)].name);
+  return checked_mul(own ? own->repeats : 1,
+                     computed(bound, domain, visited_points(bound.nest, sums_of_product(bound, op), domain, true)));
+}
+
+void add_operator(const BoundIsland& bound, int position, Axes domain, Work& work) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& op = diagram.operators[static_cast<std::size_t>(position)];
-  const Domain axes = domain_of(diagram, op);
-  const Axes domain = axes.view();
   const auto exponentials = [&](std::int64_t number, Axes where) {
     work.exp = checked_add(work.exp, checked_mul(number, points(bound, where, false)));
   };
@@ -173,7 +181,7 @@ void add_operator(const BoundIsland& bound, int position, Work& work) {
     case OperatorKind::contraction:
       break;
   }
-  const std::int64_t whole = product_points(bound, position);
+  const std::int64_t whole = product_points_over(bound, position, domain);
   work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
   if (bound.how.uses_tensor_cores()) {
     std::int64_t& in_format = work.tensor_flop_in[static_cast<std::size_t>(computes_in(bound, op))];
@@ -190,19 +198,18 @@ void add_operator(const BoundIsland& bound, int position, Work& work) {
 std::int64_t visible_pairs_twice(const Diagram& diagram, const Point& point) {
   const Workload lengths = guarded_lengths(diagram, point.workload);
   const std::int64_t q = lengths.q_len, x = lengths.kv_len;
+  if (!point.mask.masks()) return checked_mul(2, checked_mul(q, x));
   if (point.mask.row().flop == PairCount::exact) return checked_mul(2, visible_pairs(point.mask, q, x).area);
   const KeyInterval keys = point.mask.keys(q, x);
   const std::int64_t first = keys.end.first_row_past(0, q);  // row that sees a key
   return checked_mul(q - first, checked_add(keys.end.at(first - 1), keys.end.at(q - 1)));
 }
 
-void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
+void add_model_flop(const BoundIsland& bound, const Operator& op, const Domain& domain, Work& work) {
   if (op.kind != OperatorKind::contraction) return;
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const Domain domain = domain_of(diagram, op);
   const auto& guard = diagram.guard;
-  const auto has = [&](AxisId axis) { return contains(domain.view(), axis); };
-  const bool masked = guard && has(guard->query) && has(guard->key);
+  const bool masked = guard && domain.has(guard->query) && domain.has(guard->key);
   std::int64_t points_twice = masked ? visible_pairs_twice(diagram, bound.point) : 2;
   for (const AxisId axis : domain.view())
     if (!masked || (axis != guard->query && axis != guard->key))
@@ -223,19 +230,17 @@ bool runs_first_here(const BoundIsland& bound, int op) {
 
 std::int64_t product_points(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const Domain domain = domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]);
-  const auto* own = bound.how.find_product(diagram.operators[static_cast<std::size_t>(op)].name);
-  return checked_mul(
-      own ? own->repeats : 1,
-      computed(bound, domain.view(), visited_points(bound.nest, sums_of_product(bound, op), domain.view(), true)));
+  return product_points_over(bound, op, domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]).view());
 }
 
 Work work_of(const BoundIsland& bound) {
   Work work;
   for (const int number : bound.island.operators) {
-    add_operator(bound, number, work);
-    if (runs_first_here(bound, number))
-      add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
+    const Diagram& diagram = bound.plan.schedule.diagram;
+    const Operator& op = diagram.operators[static_cast<std::size_t>(number)];
+    const Domain domain = domain_of(diagram, op);
+    add_operator(bound, number, domain.view(), work);
+    if (runs_first_here(bound, number)) add_model_flop(bound, op, domain, work);
   }
   if (const InstanceCode* code = code_of(bound)) add_code_work(bound, *code, work);
   else add_pipes(bound, work);

@@ -62,7 +62,8 @@ FirstPoint first_point(const SweepGrid& grid, const SweepRows& rows) {
   const auto begin = std::chrono::steady_clock::now();
   SweptPoint point;
   grid.predict_first(point);
-  first.row = rows.row(point);
+  SharedCells shared;
+  first.row = rows.row(point, shared);
   first.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return first;
 }
@@ -121,6 +122,7 @@ ExitStatus sweep_points(const Arguments& arguments) {
   }
   const std::size_t threads = threads_of(arguments);
   std::vector<RowBatch> batches(slots_of(threads));
+  std::vector<SharedCells> shared(batches.size());
   const bool at_once = (form == RowForm::csv || form == RowForm::json) && !arguments.has("output");
   bool any_feasible = false;
   {
@@ -129,7 +131,7 @@ ExitStatus sweep_points(const Arguments& arguments) {
     try {
       any_feasible = grid.each_point(
           {.places = places, .threads = threads, .wanted = rows.wanted(), .progress = progress.callback()},
-          [&](std::size_t slot, const SweptPoint& point) { sink->add(rows.row(point), batches[slot]); },
+          [&](std::size_t slot, const SweptPoint& point) { sink->add(rows.row(point, shared[slot]), batches[slot]); },
           [&](std::size_t slot) { sink->write(batches[slot]); });
     } catch (const InputError&) {
       sink->failed();

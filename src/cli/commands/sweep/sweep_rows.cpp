@@ -40,22 +40,39 @@ struct AxisColumn {
 constexpr std::array<AxisColumn, 4> axis_columns{
     {{"seqlen", "q_len"}, {"head_dim", "d_qk"}, {"v_head_dim", "d_v"}, {"splits", "tile_splits"}}};
 
+// Columns whose cells follow from what SharedCells::Key names. They are texts, and take longer than all others.
+constexpr std::array<std::string_view, 7> shared_columns{"hardware", "schedule", "kernel", "dtype",
+                                                         "mask",     "model",    "basis"};
+
 }  // namespace
 
 SweepRows::SweepRows(const Arguments& arguments, const SweepGrid& grid, bool objects)
     : objects_(objects),
       columns_(chosen_columns(arguments, columns_at(prediction_columns(grid.tiles()), shown::csv), objects)) {
   if (objects) return;
-  for (const PredictionColumn& column : columns_)
+  for (const PredictionColumn& column : columns_) {
     described_.push_back({column.key, column.unit, column.meaning, column.unit == "s" ? "REAL" : "INTEGER"});
+    shared_.push_back(contains(shared_columns, column.key));
+  }
 }
 
-Cells SweepRows::row(const SweptPoint& point) const {
+Cells SweepRows::row(const SweptPoint& point, SharedCells& shared) const {
   if (objects_) return {sweep_object(point)};
   Cells cells;
   cells.reserve(columns_.size());
   const PredictedPoint row = point.row();
-  for (const PredictionColumn& column : columns_) cells.push_back(cell(column, row));
+  const Prediction* prediction = row.prediction;
+  const SharedCells::Key key{.of = point.of,
+                             .predicted = prediction != nullptr,
+                             .modelled = prediction != nullptr && prediction->time.modelled,
+                             .last_level = prediction != nullptr && prediction->traffic.both(LevelId::llc) != 0};
+  if (shared.key != key) {
+    shared = {.key = key, .cells = {}};
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (shared_[i] != 0) shared.cells.push_back(cell(columns_[i], row));
+  }
+  auto next = shared.cells.begin();
+  for (std::size_t i = 0; i < columns_.size(); ++i) cells.push_back(shared_[i] != 0 ? *next++ : cell(columns_[i], row));
   return cells;
 }
 

@@ -7,12 +7,25 @@
 
 namespace tilescope::cli {
 
+// Cells that many rows of a sweep share: of one thread.
+struct SharedCells {
+  // What they depend on: the plan, the GPU and the formats; whether there is a prediction, which model its time is of,
+  // and whether it has bytes at a last-level cache.
+  struct Key {
+    const Sweep* of = nullptr;
+    bool predicted = false, modelled = false, last_level = false;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  Key key;
+  Cells cells;
+};
+
 // The columns of a sweep, and how a row is read from a point.
 class SweepRows {
  public:
   // All columns, or those of --columns in its order; `objects`: a JSON object a row.
   SweepRows(const Arguments& arguments, const SweepGrid& grid, bool objects);
-  Cells row(const SweptPoint& point) const;
+  Cells row(const SweptPoint& point, SharedCells& shared) const;
   const std::vector<RowColumn>& described() const { return described_; }
   bool objects() const { return objects_; }
   Wanted wanted() const { return objects_ ? Wanted::all : wanted_of(columns_); }  // what of a prediction rows show
@@ -22,6 +35,7 @@ class SweepRows {
  private:
   bool objects_;
   std::vector<PredictionColumn> columns_;
+  std::vector<char> shared_;  // by column
   std::vector<RowColumn> described_;
 };
 
