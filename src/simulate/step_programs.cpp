@@ -89,14 +89,16 @@ void StepPrograms::read() const {
 }
 
 const StepProgram* StepPrograms::find(const std::string& symbol) const {
+  std::unique_lock lock(mutex_);
   if (!is_read_) read();
   if (const auto found = programs_.find(symbol); found != programs_.end()) return &found->second;
   const auto all = std::pair(std::size_t{0}, text_.size());
   const auto place = only_ ? places_.emplace(symbol, all).first : places_.find(symbol);
   if (place == places_.end()) return nullptr;
-  StepProgram& program = programs_[symbol];
-  std::string_view lines =
-      std::string_view(text_).substr(place->second.first, place->second.second - place->second.first);
+  const auto [begin, end] = place->second;
+  lock.unlock();
+  StepProgram program;
+  std::string_view lines = std::string_view(text_).substr(begin, end - begin);
   std::vector<Instruction>* section = &program.step;
   static const std::map<std::string, std::vector<Instruction> StepProgram::*, std::less<>> sections{
       {"step", &StepProgram::step},
@@ -118,23 +120,26 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
       throw InputError(Diagnostic{
           .file = file_.string(), .path = symbol, .message = fmt::format("has '{}', which is no instruction", line)});
   }
-  return &program;
+  lock.lock();
+  return &programs_.try_emplace(symbol, std::move(program)).first->second;
 }
 
-bool StepPrograms::has(const std::string& symbol) const {
-  const std::lock_guard lock(mutex_);
-  return find(symbol) != nullptr;
-}
+bool StepPrograms::has(const std::string& symbol) const { return find(symbol) != nullptr; }
 
 const SmMachine& StepPrograms::machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const {
+  const std::lock_guard lock(mutex_);
   return machines_.try_emplace({gpu, source}, hardware, source).first->second;
 }
 
 const StepPrograms::Operations& StepPrograms::operations(std::uint64_t gpu, const SmMachine& machine,
                                                          const std::vector<Instruction>& code, int warps) const {
-  Operations& list = operations_[{gpu, &code, warps}];
-  if (list.empty()) list = machine.operations(code, warps);
-  return list;
+  const std::tuple key{gpu, &code, warps};
+  std::unique_lock lock(mutex_);
+  if (const auto known = operations_.find(key); known != operations_.end()) return known->second;
+  lock.unlock();
+  Operations list = machine.operations(code, warps);
+  lock.lock();
+  return operations_.try_emplace(key, std::move(list)).first->second;
 }
 
 void StepPrograms::learn(const Key& key, double clocks) const {
@@ -146,11 +151,11 @@ void StepPrograms::learn(const Key& key, double clocks) const {
 double StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
   if (!hardware.measured) return 0;
   const std::uint64_t gpu = fingerprint(hardware);
-  std::unique_lock lock(mutex_);
   const StepProgram* program = find(question.symbol);
   if (!program || program->step.empty()) return 0;
   if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
   if (asked >= Asked::around && program->start.empty()) return 0;
+  std::unique_lock lock(mutex_);
   Answer& own = known_[key_of(question, asked, gpu, question.copies_from)];
   if (own.clocks) return *own.clocks;
   lock.unlock();
@@ -166,7 +171,6 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
 
 double StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
                                const HardwareProfile& hardware, std::uint64_t gpu) const {
-  std::unique_lock lock(mutex_);
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
   SmLimits limits = own.limits();
@@ -180,7 +184,6 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
                         : asked == Asked::masked                        ? of(program.masked)
                                                                         : of(program.step),
                         question.warps};
-  lock.unlock();
   constexpr int clocks_alone = -1;
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
@@ -199,7 +202,7 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
   const double clocks = beside(answer(question, Asked::step, hardware));
   if (!as_later) return clocks;
-  lock.lock();
+  std::unique_lock lock(mutex_);
   const auto later_step = known_.find(key_of(question, Asked::step, gpu, CopySource::hbm));
   const std::optional<double> later = later_step == known_.end() ? std::nullopt : later_step->second.clocks;
   lock.unlock();
@@ -209,11 +212,7 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
 
 StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const HardwareProfile& hardware,
                                           int event_passes) const {
-  const StepProgram* program = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    program = find(question.symbol);
-  }
+  const StepProgram* program = find(question.symbol);
   if (!program || program->step.empty())
     throw InputError(Diagnostic{.file = file_.string(), .message = "has no program of " + question.symbol});
   const SmMachine machine(hardware, question.copies_from);

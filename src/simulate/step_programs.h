@@ -64,13 +64,13 @@ class StepPrograms {
     std::mutex at_work{};
     std::optional<double> clocks{};
   };
-  // These are called with `mutex_` locked; what they return stays where it is.
+  // What these return stays where it is.
   const StepProgram* find(const std::string& symbol) const;
   const SmMachine& machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const;
   // Of code on a GPU, whose copies may come from anywhere.
   const Operations& operations(std::uint64_t gpu, const SmMachine& machine, const std::vector<Instruction>& code,
                                int warps) const;
-  void read() const;
+  void read() const;  // called with `mutex_` locked
 
   double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
   double simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
