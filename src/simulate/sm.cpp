@@ -260,7 +260,7 @@ class Sm {
   // An operation of the memory queue starts when those before it have, and shared memory is free. Returns when.
   Ticks queue(Scheduler& scheduler, const SmOperation& op) {
     Ticks& own = scheduler.free[index_of(SmPart::memory)];
-    const Ticks start = std::max({now_, own, shared_free_});
+    const Ticks start = std::max(std::max(now_, own), shared_free_);
     own = start + ticks_a_clock, shared_free_ = start + op.shared;
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
     scheduler.queue[scheduler.queue_at] = start;
@@ -357,7 +357,7 @@ class Sm {
   const std::uint32_t loop_, loop_end_;  // operations of a pass
   const std::int64_t most_;
   const int warps_a_block_;
-  const SmLimits& limits_;
+  const SmLimits limits_;
   const int blocks_, event_passes_;
   std::vector<Warp> warps_;
   std::vector<Barrier> barriers_;
