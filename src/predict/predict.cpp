@@ -115,7 +115,8 @@ StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::
   // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
   for (const BoundIsland& launch : bound) tiles.push_back(tile_counts(launch, &memory, wanted));
   // L2: what of them reaches memory.
-  at_once(bound.size(), [&](std::size_t i) { walks[i] = walked_blocks(bound[i], tiles[i]); });
+  if (bound.front().point.l2 == L2Model::walk)
+    at_once(bound.size(), [&](std::size_t i) { walks[i] = walked_blocks(bound[i], tiles[i]); });
   for (std::size_t i = 0; i < bound.size(); ++i)
     counts.push_back(launch_counts(tiles[i], memory_traffic(bound[i], tiles[i], walks[i], &memory)));
   add_counts(bound, counts, out);

@@ -1,6 +1,10 @@
 #include "request/answer.h"
 
+#include <optional>
+#include <utility>
+
 #include "base/data_directory.h"
+#include "base/parallel.h"
 #include "hardware/changes.h"
 #include "predict/explain/ideal/ideal_error.h"
 #include "predict/point/support.h"
@@ -11,49 +15,85 @@
 
 namespace tilescope {
 
+namespace {
+
+const IdealErrors& ideal_errors() {
+  static const IdealErrors ideal = IdealErrors::load(data_directory() / "validate" / "ideal_errors.json");
+  return ideal;
+}
+
+const ErrorBars& error_bars() {
+  static const ErrorBars bars = ErrorBars::load(data_directory() / "validate" / "errors.json");
+  return bars;
+}
+
+// Reads what stated_errors will look into.
+void read_errors(const Plan& plan, const HardwareProfile& hardware) {
+  if (!name_and_changes(hardware.id).second.empty()) return;
+  if (plan.assumed) ideal_errors();
+  else if (modelled_basis(hardware) == Basis::measured) error_bars();
+}
+
+}  // namespace
+
 JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                           const Prediction& prediction) {
   if (!name_and_changes(hardware.id).second.empty()) return {};  // nobody measured a changed GPU
   const std::filesystem::path folder = data_directory() / "validate";
   if (plan.assumed) {
-    static const IdealErrors ideal = IdealErrors::load(folder / "ideal_errors.json");
     if (!plan.schedule.diagram.guard) return {};  // records are of attention
-    return {.error = ideal.find(ideal_query(plan, hardware, point))};
+    return {.error = ideal_errors().find(ideal_query(plan, hardware, point))};
   }
   if (const Basis basis = modelled_basis(hardware); basis != Basis::measured) {
     if (!hardware.measured) return {};
     return {.error = basis_error(folder / "basis_errors.json", hardware.id, hardware.chip, to_string(basis))};
   }
-  static const ErrorBars bars = ErrorBars::load(folder / "errors.json");
   const auto error = [&](const char* quantity) {
-    return bars.find({hardware.id, plan.kernel.name, quantity, regime_of(prediction), error_sizes(point.workload)});
+    return error_bars().find(
+        {hardware.id, plan.kernel.name, quantity, regime_of(prediction), error_sizes(point.workload)});
   };
   return {.error = error("seconds"), .cold_error = error("seconds_cold"), .dram_error = error("hbm_read_bytes")};
 }
 
 StartedAnswer start_answer(const Options& options) {
-  StartedAnswer started{.answer = {read_plan(options), read_hardware(options), {}, {}, {}, {}, {}}, .tiles = {}};
+  std::optional<Plan> plan;
+  std::optional<HardwareProfile> hardware;
+  at_once(2,
+          [&](std::size_t i) { i == 0 ? void(plan = read_plan(options)) : void(hardware = read_hardware(options)); });
+  StartedAnswer started{.answer = {std::move(*plan), std::move(*hardware), {}, {}, {}, {}, {}}, .tiles = {}};
   Answer& a = started.answer;
   a.point = read_point(options, a.plan);
   started.tiles = rank_tiles(a.plan, a.hardware, a.point, tile_given(options), search_options(options, a.plan));
   return started;
 }
 
+namespace {
+
+void predict_answer(StartedAnswer& started, bool walks) {
+  Answer& a = started.answer;
+  std::optional<Prediction> walked = walk_tiles(a.plan, a.hardware, a.point, started.tiles);
+  refuse_unsupported(a.plan, a.hardware, a.point);
+  a.prediction.feasible = true;
+  if (walked) {
+    a.prediction = std::move(*walked);
+    return;
+  }
+  Point point = a.point;
+  if (!walks) point.l2 = L2Model::closed;
+  predict(a.plan, a.hardware, point, a.prediction);
+}
+
+}  // namespace
+
 void finish_answer(StartedAnswer& started, bool walks) {
   Answer& a = started.answer;
   a.outside = outside_shapes(a.plan.kernel, a.hardware, a.point.workload);
-  std::optional<Prediction> walked;
-  if (a.outside.empty()) walked = walk_tiles(a.plan, a.hardware, a.point, started.tiles);
-  refuse_unsupported(a.plan, a.hardware, a.point);
-  a.prediction.feasible = a.outside.empty();
-  if (!a.outside.empty()) return;
-  if (walked) {
-    a.prediction = std::move(*walked);
-  } else {
-    Point point = a.point;
-    if (!walks) point.l2 = L2Model::closed;
-    predict(a.plan, a.hardware, point, a.prediction);
+  if (!a.outside.empty()) {
+    refuse_unsupported(a.plan, a.hardware, a.point);
+    a.prediction.feasible = false;
+    return;
   }
+  at_once(2, [&](std::size_t i) { i == 0 ? predict_answer(started, walks) : read_errors(a.plan, a.hardware); });
   a.options = stated_errors(a.plan, a.hardware, a.point, a.prediction);
 }
 

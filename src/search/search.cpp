@@ -183,6 +183,15 @@ void try_points(const Plan& plan, const HardwareProfile& hardware, const std::ve
   const std::size_t batches = (points.size() + Batch::points - 1) / Batch::points;
   std::vector<Batch> slots(slots_of(options.threads));
   std::atomic<bool> rates_known = false;
+  if (options.threads <= 1 && plan.kernel.simulated) {  // steps that nobody has asked for take milliseconds
+    std::vector<Batch> each(points.size());
+    at_once(points.size(), [&](std::size_t i) {
+      predict_candidate(plan, hardware, points[i], rates_known, each[i].prediction);
+      judge(hardware, points[i], each[i].prediction, each[i].found);
+    });
+    for (Batch& own : each) append(result, std::move(own.found));
+    return;
+  }
   const auto end_of = [&](std::size_t batch) { return std::min(points.size(), (batch + 1) * Batch::points); };
   in_order(
       batches, options.threads,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "simulate/sm_counts.h"
+#include "simulate/sm_period.h"
 #include "simulate/state_hash.h"
 
 namespace tilescope {
@@ -69,46 +70,18 @@ class Sm {
   }
 
  private:
-  struct Mark {
-    std::uint64_t state = 0, later = 0;  // `later`: were copies later
-    Ticks clock = 0;
-    std::int64_t passes = 0;  // of all warps
-  };
-
-  using Marks = std::vector<Mark>;
-
   // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
-  // where it does not repeat in time, the one after settling. A period before that is as good, its clocks are the same;
-  // but what is counted or kept in detail is that of passes after it.
+  // where it does not repeat in time, the one after settling.
   Mark find_period(SmSteady& steady) {
-    Marks seen;
-    std::ptrdiff_t settled = 0;  // the first mark after settling
-    for (bool early = !detailed; warps_[0].passes < most_passes;) {
+    for (Marks marks(!detailed);;) {
       const std::int64_t before = warps_[0].passes;
+      if (before >= most_passes) return marks.from();
       advance();
       if (warps_[0].passes == before) continue;
       const Mark mark{state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
-      const auto seen_as = [&](std::uint64_t Mark::*state, std::ptrdiff_t from) {
-        return std::find_if(seen.begin() + from, seen.end(),
-                            [&](const Mark& each) { return each.*state == mark.*state; });
-      };
-      const auto repeats = [&](std::ptrdiff_t from) {
-        const auto found = seen_as(&Mark::state, from);
-        return std::pair(found, !asks_later() || seen_as(&Mark::later, from) == found);
-      };
-      const auto [first, same] = repeats(0);
-      early = early && same;
-      const bool is_settled = warps_[0].passes >= settling_passes;
-      const auto [found, still_same] = is_settled && !early ? repeats(settled) : std::pair(seen.end(), true);
-      as_later_ = as_later_ && still_same;
-      if (early ? first != seen.end() : found != seen.end()) {
-        steady.periodic = true;
-        return early ? *first : *found;
-      }
-      if (!is_settled) ++settled;
-      seen.push_back(mark);
+      steady.periodic = marks.repeats(mark, warps_[0].passes >= settling_passes, as_later_);
+      if (steady.periodic) return marks.from();
     }
-    return seen[static_cast<std::size_t>(settled)];
   }
 
   // Runs through another period, and counts what is busy and what warps wait for.
@@ -287,7 +260,7 @@ class Sm {
   // An operation of the memory queue starts when those before it have, and shared memory is free. Returns when.
   Ticks queue(Scheduler& scheduler, const SmOperation& op) {
     Ticks& own = scheduler.free[index_of(SmPart::memory)];
-    const Ticks start = std::max({now_, own, shared_free_});
+    const Ticks start = std::max(std::max(now_, own), shared_free_);
     own = start + ticks_a_clock, shared_free_ = start + op.shared;
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
     scheduler.queue[scheduler.queue_at] = start;
@@ -384,7 +357,7 @@ class Sm {
   const std::uint32_t loop_, loop_end_;  // operations of a pass
   const std::int64_t most_;
   const int warps_a_block_;
-  const SmLimits& limits_;
+  const SmLimits limits_;
   const int blocks_, event_passes_;
   std::vector<Warp> warps_;
   std::vector<Barrier> barriers_;

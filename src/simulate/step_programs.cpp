@@ -89,14 +89,16 @@ void StepPrograms::read() const {
 }
 
 const StepProgram* StepPrograms::find(const std::string& symbol) const {
+  std::unique_lock lock(mutex_);
   if (!is_read_) read();
   if (const auto found = programs_.find(symbol); found != programs_.end()) return &found->second;
   const auto all = std::pair(std::size_t{0}, text_.size());
   const auto place = only_ ? places_.emplace(symbol, all).first : places_.find(symbol);
   if (place == places_.end()) return nullptr;
-  StepProgram& program = programs_[symbol];
-  std::string_view lines =
-      std::string_view(text_).substr(place->second.first, place->second.second - place->second.first);
+  const auto [begin, end] = place->second;
+  lock.unlock();
+  StepProgram program;
+  std::string_view lines = std::string_view(text_).substr(begin, end - begin);
   std::vector<Instruction>* section = &program.step;
   static const std::map<std::string, std::vector<Instruction> StepProgram::*, std::less<>> sections{
       {"step", &StepProgram::step},
@@ -118,77 +120,98 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
       throw InputError(Diagnostic{
           .file = file_.string(), .path = symbol, .message = fmt::format("has '{}', which is no instruction", line)});
   }
-  return &program;
+  lock.lock();
+  return &programs_.try_emplace(symbol, std::move(program)).first->second;
 }
 
-bool StepPrograms::has(const std::string& symbol) const {
-  const std::lock_guard lock(mutex_);
-  return find(symbol) != nullptr;
-}
+bool StepPrograms::has(const std::string& symbol) const { return find(symbol) != nullptr; }
 
 const SmMachine& StepPrograms::machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const {
+  const std::lock_guard lock(mutex_);
   return machines_.try_emplace({gpu, source}, hardware, source).first->second;
 }
 
 const StepPrograms::Operations& StepPrograms::operations(std::uint64_t gpu, const SmMachine& machine,
                                                          const std::vector<Instruction>& code, int warps) const {
-  Operations& list = operations_[{gpu, &code, warps}];
-  if (list.empty()) list = machine.operations(code, warps);
-  return list;
+  const std::tuple key{gpu, &code, warps};
+  std::unique_lock lock(mutex_);
+  if (const auto known = operations_.find(key); known != operations_.end()) return known->second;
+  lock.unlock();
+  Operations list = machine.operations(code, warps);
+  lock.lock();
+  return operations_.try_emplace(key, std::move(list)).first->second;
+}
+
+void StepPrograms::learn(const Key& key, double clocks) const {
+  const std::lock_guard lock(mutex_);
+  std::optional<double>& known = known_[key].clocks;
+  if (!known) known = clocks;
 }
 
 double StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
+  if (!hardware.measured) return 0;
+  const std::uint64_t gpu = fingerprint(hardware);
   const StepProgram* program = find(question.symbol);
-  if (!program || program->step.empty() || !hardware.measured) return 0;
+  if (!program || program->step.empty()) return 0;
   if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
   if (asked >= Asked::around && program->start.empty()) return 0;
-  const std::uint64_t gpu = fingerprint(hardware);
-  const auto key_of = [&](Asked what, CopySource source) {
-    return Key{gpu, question.symbol, what, question.warps, question.resident, source};
-  };
-  const Key key = key_of(asked, question.copies_from);
-  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  std::unique_lock lock(mutex_);
+  Answer& own = known_[key_of(question, asked, gpu, question.copies_from)];
+  if (own.clocks) return *own.clocks;
+  lock.unlock();
+  const std::lock_guard at_work(own.at_work);
+  lock.lock();
+  if (own.clocks) return *own.clocks;
+  lock.unlock();
+  const double clocks = simulated(*program, question, asked, hardware, gpu);
+  lock.lock();
+  own.clocks = clocks;
+  return clocks;
+}
+
+double StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
+                               const HardwareProfile& hardware, std::uint64_t gpu) const {
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
-  const auto of = [&](const std::vector<Instruction>& code) { return operations(gpu, own, code, question.warps); };
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
   SmLimits limits = own.limits();
   if (question.copies_from == CopySource::l2 && has_memory_latency(hardware))
     limits.copies_later = machine(gpu, CopySource::hbm, hardware).limits().copy_latency - limits.copy_latency;
-  bool as_later = false;
-  const auto steps = [&] {
-    return SmProgram{of(asked == Asked::masked ? program->masked : program->step), question.warps};
-  };
+  const auto of = [&](const std::vector<Instruction>& code) { return operations(gpu, own, code, question.warps); };
+  const bool begins = asked == Asked::before || asked == Asked::around,
+             ends = asked == Asked::after || asked == Asked::around;
+  SmEnds around{begins ? of(program.start) : Operations{}, ends ? of(program.end) : Operations{}};
+  const SmProgram steps{asked == Asked::before || asked == Asked::after ? Operations{SmOperation{}}
+                        : asked == Asked::masked                        ? of(program.masked)
+                                                                        : of(program.step),
+                        question.warps};
   constexpr int clocks_alone = -1;
-  const SmProgram nothing{{SmOperation{}}, question.warps};
-  double clocks = 0;
-  if (asked == Asked::before) {
-    Operations start = of(program->start);
-    start.erase(
-        start.begin() + (std::find_if(program->start.begin(), program->start.end(), copies) - program->start.begin()),
-        start.end());
-    clocks = simulate_blocks(nothing, {std::move(start), {}}, limits, question.resident, 1);
-  } else if (asked == Asked::after) {
-    clocks = simulate_blocks(nothing, {{}, of(program->end)}, limits, question.resident, 1);
-  } else if (asked == Asked::around) {
-    constexpr int passes = 8;
-    const SmEnds ends{of(program->start), of(program->end)};
-    const double all = simulate_blocks(steps(), ends, limits, question.resident, passes, &as_later);
-    const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
-    clocks = beside(answer(question, Asked::step, hardware));
-    const auto later_step = known_.find(key_of(Asked::step, CopySource::hbm));
-    if (as_later && later_step != known_.end())
-      known_.try_emplace(key_of(asked, CopySource::hbm), beside(later_step->second));
-  } else {
-    const SmSteady steady = simulate_steady(steps(), limits, question.resident, clocks_alone);
-    clocks = steady.clocks;
-    if (steady.as_later) known_.try_emplace(key_of(asked, CopySource::hbm), clocks);
+  const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
+  if (asked == Asked::step || asked == Asked::masked) {
+    const SmSteady steady = simulate_steady(steps, limits, question.resident, clocks_alone);
+    if (steady.as_later) learn(from_memory, steady.clocks);
+    return steady.clocks;
   }
-  return known_[key] = clocks;
+  if (asked == Asked::before) {
+    const auto copy = std::find_if(program.start.begin(), program.start.end(), copies) - program.start.begin();
+    around.start.erase(around.start.begin() + copy, around.start.end());
+  }
+  if (asked != Asked::around) return simulate_blocks(steps, around, limits, question.resident, 1);
+  constexpr int passes = 8;
+  bool as_later = false;
+  const double all = simulate_blocks(steps, around, limits, question.resident, passes, &as_later);
+  const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
+  const double clocks = beside(answer(question, Asked::step, hardware));
+  if (!as_later) return clocks;
+  std::unique_lock lock(mutex_);
+  const auto later_step = known_.find(key_of(question, Asked::step, gpu, CopySource::hbm));
+  const std::optional<double> later = later_step == known_.end() ? std::nullopt : later_step->second.clocks;
+  lock.unlock();
+  if (later) learn(from_memory, beside(*later));
+  return clocks;
 }
 
 StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const HardwareProfile& hardware,
                                           int event_passes) const {
-  const std::lock_guard lock(mutex_);
   const StepProgram* program = find(question.symbol);
   if (!program || program->step.empty())
     throw InputError(Diagnostic{.file = file_.string(), .message = "has no program of " + question.symbol});
@@ -216,22 +239,18 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
 }
 
 double StepPrograms::clocks(const StepQuestion& question, const HardwareProfile& hardware) const {
-  const std::lock_guard lock(mutex_);
   return answer(question, question.masked ? Asked::masked : Asked::step, hardware);
 }
 
 double StepPrograms::before(const StepQuestion& question, const HardwareProfile& hardware) const {
-  const std::lock_guard lock(mutex_);
   return answer(question, Asked::before, hardware);
 }
 
 double StepPrograms::after(const StepQuestion& question, const HardwareProfile& hardware) const {
-  const std::lock_guard lock(mutex_);
   return answer(question, Asked::after, hardware);
 }
 
 double StepPrograms::around(const StepQuestion& question, const HardwareProfile& hardware) const {
-  const std::lock_guard lock(mutex_);
   return answer(question, Asked::around, hardware);
 }
 

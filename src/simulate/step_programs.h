@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -58,13 +59,27 @@ class StepPrograms {
   using Key = std::tuple<std::uint64_t, std::string, Asked, int, int, CopySource>;
 
   using Operations = std::vector<SmOperation>;
+  // Who is at a question, so that nobody simulates what another thread is at.
+  struct Answer {
+    std::mutex at_work{};
+    std::optional<double> clocks{};
+  };
+  // What these return stays where it is.
   const StepProgram* find(const std::string& symbol) const;
   const SmMachine& machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const;
   // Of code on a GPU, whose copies may come from anywhere.
   const Operations& operations(std::uint64_t gpu, const SmMachine& machine, const std::vector<Instruction>& code,
                                int warps) const;
-  void read() const;
+  void read() const;  // called with `mutex_` locked
+
   double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
+  double simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
+                   const HardwareProfile& hardware, std::uint64_t gpu) const;
+  static Key key_of(const StepQuestion& question, Asked asked, std::uint64_t gpu, CopySource source) {
+    return {gpu, question.symbol, asked, question.warps, question.resident, source};
+  }
+  // What has been found of copies from the L2 holds for those from memory too.
+  void learn(const Key& key, double clocks) const;
 
   std::filesystem::path file_;
   mutable std::mutex mutex_;
@@ -73,7 +88,7 @@ class StepPrograms {
   bool only_ = false;  // `text_` is the program of every name
   mutable std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> places_;  // in `text_`
   mutable std::map<std::string, StepProgram, std::less<>> programs_;
-  mutable std::map<Key, double> known_;
+  mutable std::map<Key, Answer> known_;
   mutable std::map<std::pair<std::uint64_t, CopySource>, SmMachine> machines_;
   mutable std::map<std::tuple<std::uint64_t, const std::vector<Instruction>*, int>, Operations> operations_;
 };

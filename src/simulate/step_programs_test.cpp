@@ -3,12 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/parallel.h"
 #include "base/test_seed.h"
 #include "simulate/unpack_steps.h"
 
@@ -103,6 +107,46 @@ TEST_CASE("the listing of a step adds up to its clocks") {
     for (const double clocks : row) held += clocks;
   CHECK(held == doctest::Approx(loop.steady.clocks).epsilon(0.02));
   CHECK_FALSE(loop.steady.events.empty());
+}
+
+TEST_CASE("answers are the same whoever asks first, and those of a simulation that counts what it goes through") {
+  std::mt19937 random(test_seed());
+  MESSAGE("seed " << test_seed());
+  struct Case {
+    StepPrograms* together;
+    StepPrograms* alone;
+    StepQuestion question;
+  };
+  const HardwareProfile gpu = measured_gpu();
+  std::vector<std::unique_ptr<StepPrograms>> programs;
+  std::vector<Case> cases;
+  for (const std::string name : {"fused_mma", "case_study", "fused_wgmma"}) {
+    const std::filesystem::path file = kernels / name / "steps.zst";
+    const auto code = nlohmann::json::parse(read_file((kernels / name / "code.json").string()))["kernels"];
+    programs.push_back(std::make_unique<StepPrograms>(file)), programs.push_back(std::make_unique<StepPrograms>(file));
+    for (int i = 0; i < 4; ++i) {
+      const auto& kernel = code.at(random() % code.size());
+      if (!kernel.contains("variant")) continue;
+      const StepQuestion question{.symbol = kernel["kernel"],
+                                  .masked = false,
+                                  .warps = kernel["warps"],
+                                  .resident = 1 + static_cast<int>(random() % 3),
+                                  .copies_from = random() % 2 == 0 ? CopySource::l2 : CopySource::hbm};
+      for (int again = 0; again < 2; ++again)
+        cases.push_back({programs[programs.size() - 2].get(), programs.back().get(), question});
+    }
+  }
+  std::shuffle(cases.begin(), cases.end(), random);
+  std::vector<std::array<double, 4>> found(cases.size());
+  const auto answers = [&](const StepPrograms& of, const StepQuestion& question) {
+    return std::array{of.clocks(question, gpu), of.around(question, gpu), of.before(question, gpu),
+                      of.after(question, gpu)};
+  };
+  at_once(cases.size(), [&](std::size_t i) { found[i] = answers(*cases[i].together, cases[i].question); });
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CHECK(found[i] == answers(*cases[i].alone, cases[i].question));
+    CHECK(found[i][0] == cases[i].alone->listed(cases[i].question, gpu, 0).simulation.loops.at(0).steady.clocks);
+  }
 }
 
 TEST_CASE(

@@ -14,6 +14,7 @@ struct WalkedArray {
   std::int64_t fetched_again = 0;      // tiles that had been in an L2 and are fetched once more, by it or by another
   std::int64_t written_again = 0;      // contents that left the L2s and were replaced by newer ones
   std::int64_t from_memory_again = 0;  // of those fetched again, what DRAM supplies: all, but for a last-level cache
+  bool operator==(const WalkedArray&) const = default;
 };
 
 struct L2Walk {

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <random>
 
+#include "base/test_seed.h"
 #include "predict/grid/block_order.h"
 #include "predict/l2/drawn.h"
 #include "predict/point/support.h"
@@ -181,7 +183,10 @@ struct Oracle {
   }
 };
 
-HardwareProfile h200() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
+HardwareProfile profile(const std::string& id) {
+  return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/" + id + ".yaml");
+}
+HardwareProfile h200() { return profile("h200_sxm"); }
 
 CacheShape sharp(std::int64_t capacity, std::int64_t unwritten) {
   return {.capacity = capacity,
@@ -256,6 +261,38 @@ TEST_CASE("blocks in step behave like one block of all their queries") {
     REQUIRE(walk_l2(bound, sharp(2 * kv, 2 * kv), wave, walk));
     for (const WalkedArray& array : walk.arrays) CHECK(array.fetched_again == 0);
   }
+}
+
+TEST_CASE("blocks that sleep behind others change nothing") {
+  std::mt19937 random(test_seed());
+  const auto one_of = [&](std::initializer_list<std::int64_t> list) { return list.begin()[random() % list.size()]; };
+  const std::vector<HardwareProfile> gpus{h200(), profile("h100_sxm"), profile("mi300x"), profile("rtx4090")};
+  const std::vector<std::string> kernels{"fused_mma", "fused_wgmma", "fa2_forward", "pytorch_flash2", "flash1",
+                                         "split_kv",  "backward",    "reference",   "fa3_forward"};
+  std::int64_t walked = 0;
+  for (int round = 0; round < 150; ++round) {
+    const HardwareProfile& gpu = gpus[random() % gpus.size()];
+    const Plan plan = load_plan_for_kernel(kernels[random() % kernels.size()], TILESCOPE_SOURCE_DIR);
+    const std::int64_t heads = one_of({1, 3, 8});
+    const Point point = point_of(plan,
+                                 {one_of({1, 2, 5}), heads * one_of({1, 2, 4}), heads, one_of({1, 100, 700, 1500}),
+                                  one_of({128, 999, 2000}), 64, 64},
+                                 random() % 2 == 0 ? "none" : "causal");
+    for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
+      const BoundIsland bound = bind_island(plan, gpu, point, i);
+      CacheShape shape = cache_shape(gpu);
+      shape.capacity /= one_of({1, 20, 200});
+      const std::int64_t resident = gpu.units.value * one_of({1, 2, 5}) - static_cast<std::int64_t>(random() % 50);
+      L2Walk with, without;
+      const bool answered = walk_l2(bound, shape, resident, with),
+                 same = walk_l2(bound, shape, resident, without, {.sleep = false});
+      REQUIRE(answered == same);
+      walked += with.steps;
+      CHECK(with.steps == without.steps);
+      for (std::size_t a = 0; a < max_arrays; ++a) CHECK(with.arrays[a] == without.arrays[a]);
+    }
+  }
+  CHECK(walked > 100000);
 }
 
 TEST_CASE("a launch with too many steps is not walked") {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/parallel.h"
 #include "predict/grid/streamed_blocks.h"
 #include "predict/point/products.h"
 #include "predict/time/placed_blocks.h"
@@ -74,7 +75,6 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
     blocks.trail = step.work[0] > 0 ? step.trail / step.work[0] : 0;
     return mean_of_runs(blocks, all * blocks.pieces);
   };
-  const Streamed cold = at(highest_hz, Inputs::in_memory, floor, rates.copy_hbm);
   const double l2 = std::max(0.0, launch.memory.l2);
   const bool stays = in_l2 && rates.copy_l2 > 0;
   const auto warm = [&](double hz) {
@@ -82,7 +82,13 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
   };
   // Between a high and a low clock, s and clocks: what memory takes and what the units take.
   constexpr double lower = 0.75;
-  const double high = stays ? warm(highest_hz).seconds : cold.seconds, low = warm(lower * highest_hz).seconds,
+  Streamed cold, slower, faster;
+  at_once(stays ? 3 : 2, [&](std::size_t i) {
+    if (i == 0) cold = at(highest_hz, Inputs::in_memory, floor, rates.copy_hbm);
+    else if (i == 1) slower = warm(lower * highest_hz);
+    else faster = warm(highest_hz);
+  });
+  const double high = stays ? faster.seconds : cold.seconds, low = slower.seconds,
                clocks = std::max(0.0, low - high) * highest_hz / (1 / lower - 1);
   return {.cold = cold.seconds, .warm = high - clocks / highest_hz, .clocks = clocks, .busy = cold.busy};
 }

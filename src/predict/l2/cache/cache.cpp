@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/parallel.h"
 #include "predict/l2/cache/piece_uses.h"
 
 namespace tilescope {
@@ -215,19 +216,37 @@ void L2Cache::later(Use use, int entry, int side, int tally) {
   for (const Fragment& each : fragments_of(entry)) {
     const auto group = static_cast<std::size_t>(each.group);
     waiting[group * depth + static_cast<std::size_t>(waits[group])] = {each.place, all};
-    if (++waits[group] == depth_) carry_out(group);
+    if (++waits[group] < depth_) continue;
+    if (depth_ == 1) carry_out(group, tallies_);
+    else carry_out_all();  // groups fill alike
   }
 }
 
-void L2Cache::carry_out(std::size_t group) {
+void L2Cache::carry_out(std::size_t group, Tallies& tallies) {
   const auto count = static_cast<std::size_t>(std::exchange(waits_[group], 0));
   const Waiting* first = waiting_.get() + group * static_cast<std::size_t>(depth_);
-  with_uses(static_cast<int>(group), [&](auto uses) { uses.carry_out(std::span(first, count)); });
+  with_uses(static_cast<int>(group), [&](auto uses) { uses.carry_out(std::span(first, count), tallies); });
+}
+
+void L2Cache::carry_out_all() {
+  constexpr std::size_t parts = 8;
+  constexpr std::int64_t few = 1 << 14;  // uses: another thread is not worth its start
+  const std::size_t groups = waits_.size();
+  std::array<Tallies, parts> found{};
+  const auto carry_out_part = [&](std::size_t part) {
+    for (std::size_t group = part * groups / parts; group < (part + 1) * groups / parts; ++group)
+      if (waits_[group] > 0) carry_out(group, found[part]);
+  };
+  if (std::accumulate(waits_.begin(), waits_.end(), std::int64_t{0}) > few) at_once(parts, carry_out_part);
+  else
+    for (std::size_t part = 0; part < parts; ++part) carry_out_part(part);
+  for (const Tallies& own : found)
+    for (std::size_t i = 0; i < own.size(); ++i)
+      tallies_[i].lacked += own[i].lacked, tallies_[i].written += own[i].written;
 }
 
 const L2Cache::Tallies& L2Cache::settle() {
-  for (std::size_t group = 0; group < waits_.size(); ++group)
-    if (waits_[group] > 0) carry_out(group);
+  carry_out_all();
   return tallies_;
 }
 

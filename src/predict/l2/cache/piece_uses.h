@@ -157,10 +157,10 @@ struct L2Cache::PieceUses {
     }
   }
 
-  void carry_out(std::span<const Waiting> all) {
+  void carry_out(std::span<const Waiting> all, Tallies& tallies) {
     for (const Waiting& each : all) {
       const auto place = static_cast<std::size_t>(each.place);
-      Tally& tally = cache.tallies_[each.tally()];
+      Tally& tally = tallies[each.tally()];
       if (each.use() == Use::read) {
         tally.lacked += read(place, each.side());
       } else if (each.use() == Use::store) {

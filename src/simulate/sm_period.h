@@ -1,0 +1,61 @@
+// Where the state of a simulated SM repeats: marks at the starts of passes of its first warp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "simulate/sm_state.h"
+
+namespace tilescope::sm_state {
+
+struct Mark {
+  std::uint64_t state = 0, later = 0;  // hashes; `later`: were copies later, 0: not asked
+  Ticks clock = 0;
+  std::int64_t passes = 0;  // of all warps
+};
+
+class Marks {
+ public:
+  // A period is looked for from the first pass on, or, to count and keep what comes after it, from when SMs have
+  // settled.
+  explicit Marks(bool early) : early_(early) {}
+
+  // Keeps the mark. Whether its state was there before: then `from` is that mark. Clears `as_later` where the state
+  // repeats elsewhere were copies later.
+  bool repeats(const Mark& mark, bool settled, bool& as_later) {
+    const auto [first, same] = find(mark, 0);
+    early_ = early_ && same;
+    if (early_ && first < seen_.size()) return from_ = first, true;
+    if (settled && !early_) {
+      const auto [found, still_same] = find(mark, settled_);
+      as_later = as_later && still_same;
+      if (found < seen_.size()) return from_ = found, true;
+    }
+    if (!settled) from_ = ++settled_;
+    seen_.push_back(mark);
+    return false;
+  }
+
+  // See above; where no state repeated, the first one after settling.
+  const Mark& from() const { return seen_[from_]; }
+
+ private:
+  // The first one from `begin` on with its state, and whether the state with later copies is there too, or neither.
+  std::pair<std::size_t, bool> find(const Mark& mark, std::size_t begin) const {
+    const auto as = [&](std::uint64_t Mark::*state) {
+      std::size_t at = begin;
+      while (at < seen_.size() && seen_[at].*state != mark.*state) ++at;
+      return at;
+    };
+    const std::size_t found = as(&Mark::state);
+    return {found, mark.later == 0 || as(&Mark::later) == found};
+  }
+
+  bool early_;  // a period before settling is as good: its clocks are the same
+  std::vector<Mark> seen_;
+  std::size_t settled_ = 0, from_ = 0;  // the first mark after settling
+};
+
+}  // namespace tilescope::sm_state
