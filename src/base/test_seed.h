@@ -1,4 +1,4 @@
-// For tests with random input.
+// For tests: the seed of random input, and whether bounds of time are judged.
 #pragma once
 
 #include <cstdlib>
@@ -15,5 +15,12 @@ inline unsigned test_seed() {
   static const unsigned once = std::random_device{}();
   return once;
 }
+
+// Not where nothing is optimised, nor under sanitizers.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+inline constexpr bool times_are_judged = true;
+#else
+inline constexpr bool times_are_judged = false;
+#endif
 
 }  // namespace tilescope

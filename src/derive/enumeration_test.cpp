@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/contains.h"
+#include "base/test_seed.h"
 #include "base/text.h"
 #include "derive/derivation.h"
 #include "derive/random/random_nests.h"
@@ -225,9 +226,7 @@ TEST_CASE("attention forward is enumerated at three levels within two seconds") 
   MESSAGE(fusions.fusions.size() << " fusions of " << fusions.kernels.size() << " kernels, " << considered << " nests, "
                                  << pairs << " pairs in " << seconds << " s");
   CHECK(pairs > 0);
-#ifdef __OPTIMIZE__
-  CHECK(seconds < 2);
-#endif
+  if (times_are_judged) CHECK(seconds < 2);
 }
 
 }  // namespace tilescope

