@@ -160,7 +160,7 @@ void place(const BoundIsland& bound, const std::vector<std::vector<std::int64_t>
     PlacedArray& array = arrays[a];
     std::int64_t size = 0;
     for (const std::int64_t tile : bytes[a]) size = checked_add(size, tile);
-    if (const auto places = size > 0 ? row_places(bound, id) : std::nullopt) {
+    if (const auto places = size > 0 ? row_places(bound, id) : std::nullopt; places && !places->dense()) {
       array.places = *places, array.tiles = rows_of_tiles(bound, id, *places, bytes[a].size());
       const std::int64_t slowest = std::max(places->entry_step * places->batch, places->step * places->length);
       if (!array.tiles.empty()) size = slowest;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {
@@ -83,10 +84,10 @@ std::optional<RowPlaces> row_places(const BoundIsland& bound, ArrayId id) {
         places->entry_step = step, step = checked_mul(step, places->batch);
         break;
     }
-  return places->step == places->row ? std::nullopt : places;
+  return places;
 }
 
-std::int64_t sectors_of_rows(const RowPlaces& places, std::int64_t sector) {
+std::int64_t sectors_of_rows(const RowPlaces& places, std::int64_t sector, bool by_copies) {
   // Rows by where in a sector they begin; those of all rows, entries and heads in turn.
   std::vector<std::int64_t> rows(static_cast<std::size_t>(sector), 0);
   rows[static_cast<std::size_t>(places.first % sector)] = 1;
@@ -103,20 +104,25 @@ std::int64_t sectors_of_rows(const RowPlaces& places, std::int64_t sector) {
     }
     rows = std::move(next);
   }
+  const std::int64_t full = places.row / sector, rest = places.row % sector;
   std::int64_t sectors = 0;
-  for (std::int64_t at = 0; at < sector; ++at)
-    sectors = checked_add(
-        sectors, checked_mul(rows[static_cast<std::size_t>(at)], ceil_div(checked_add(at, places.row), sector)));
+  for (std::int64_t at = 0; at < sector; ++at) {
+    const std::int64_t of_blocks = full * (at > 0 ? 2 : 1) + (rest > 0 ? ceil_div(at + rest, sector) : 0);
+    const std::int64_t touched = by_copies ? of_blocks : ceil_div(checked_add(at, places.row), sector);
+    sectors = checked_add(sectors, checked_mul(rows[static_cast<std::size_t>(at)], touched));
+  }
   return sectors;
 }
 
-std::int64_t in_sectors_of_rows(const BoundIsland& bound, ArrayId id, std::int64_t bytes) {
+std::int64_t in_sectors_of_rows(const BoundIsland& bound, ArrayId id, std::int64_t bytes, bool loads) {
   if (bound.plan.kernel.layout.empty() || !bound.hardware.sector_bytes || bytes == 0) return bytes;
   const auto places = row_places(bound, id);
-  if (!places) return bytes;
+  const bool by_copies =
+      loads && bound.how.loads_by == CopyPath::cp_async && bound.streams(id) && in_shared_memory(bound, id);
+  if (!places || (places->dense() && !by_copies)) return bytes;
   const std::int64_t sector = bound.hardware.sector_bytes->value;
   const std::int64_t all = checked_mul(checked_mul(places->batch, places->heads), places->length);
-  const std::int64_t sectors = checked_mul(sectors_of_rows(*places, sector), sector);
+  const std::int64_t sectors = checked_mul(sectors_of_rows(*places, sector, by_copies), sector);
   // Every row equally often, and the rest, of rows that a mask lets some blocks see, at the mean of all rows.
   const std::int64_t rows = bytes / places->row, rest = rows % all;
   const double mean = static_cast<double>(sectors) / static_cast<double>(all);

@@ -224,12 +224,14 @@ bool same_but_entries(const SizeReading& a, const SizeReading& b) {
   return rest(a) == rest(b);
 }
 
-// How the arrays lie in memory, by the distance of a head's keys, heads and entries; empty: its rows lie densely, or in
-// no way that a descriptor can say.
+// How the arrays lie in memory, by the distance of a head's keys, heads and entries; empty: its rows lie densely and in
+// whole sectors, or in no way that a descriptor can say.
 std::string layout_of(const SizeReading& r, const TileSizes& t, std::int64_t key_step) {
   const std::int64_t row = t.head_dim * t.element_bytes, step = key_step / t.tile_kv, heads = r.heads_kv();
   const std::int64_t token = row * heads, entries = r.grid.size(GridAxis::batch);
-  if (step == row || r.strides.key_head.value_or(row) != row) return "";
+  constexpr std::int64_t sector = 32;  // dense rows matter where they begin in the middle of one
+  if (step == row) return row % sector != 0 ? "batch, heads, length, dim" : "";
+  if (r.strides.key_head.value_or(row) != row) return "";
   const std::int64_t all = row * r.heads_q() + token + t.v_head_dim * t.element_bytes * heads;
   const std::int64_t whole = step * r.kv_len;
   if (step == token && r.strides.key_batch.value_or(whole) == whole) return "batch, length, heads, dim";
