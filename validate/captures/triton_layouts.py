@@ -1,8 +1,17 @@
-import math, sys, torch, triton
+"""Triton attention with rows of several lengths in several array layouts; the counts of its launches on an H100 stand in
+src/predict/array_layout_test.cpp.
+tilescope capture --counters --cold -o DIRECTORY -- python3 triton_layouts.py 36"""
+import math
+import sys
+
+import torch
+import triton
 import triton.language as tl
 
+
 @triton.jit
-def attn_layout(Q, K, V, O, M, scale, qb8, qh8, qr8, kb8, kh8, kr8, ob8, oh8, or8, H, HK, N, D: tl.constexpr, DP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr):
+def attn_layout(Q, K, V, O, M, scale, qb8, qh8, qr8, kb8, kh8, kr8, ob8, oh8, or8, H, HK, N,
+                D: tl.constexpr, DP: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr):
     start_m = tl.program_id(0)
     z, h = tl.program_id(1) // H, tl.program_id(1) % H
     hk = h // (H // HK)
@@ -40,7 +49,8 @@ def attn_layout(Q, K, V, O, M, scale, qb8, qh8, qr8, kb8, kh8, kr8, ob8, oh8, or
     tl.store(O + rows[:, None] * (or8 * 8) + dims[None, :], acc.to(O.dtype.element_ty), mask=dims[None, :] < D)
 
 @triton.jit
-def attn_layout_map(Q, K, V, O, M, scale, Z, H, N, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+def attn_layout_map(Q, K, V, O, M, scale, Z, H, N, D: tl.constexpr, BM: tl.constexpr,
+                    BN: tl.constexpr):
     start_m = tl.program_id(0)
     z, h = tl.program_id(1) // H, tl.program_id(1) % H
     dq = tl.make_tensor_descriptor(Q, shape=[Z * N, H * D], strides=[H * D, 1], block_shape=[BM, D])
@@ -74,16 +84,24 @@ R = int(sys.argv[1])
 H16, BF = torch.float16, torch.bfloat16
 torch.manual_seed(0)
 # layout, batch, heads, kv heads, n, d, mask, dtype, BM, BN, warps, stages
-CASES = [("bhld", 2, 8, 8, 2048, 72, "none", H16, 64, 64, 4, 2), ("blhd", 2, 8, 8, 2048, 72, "none", H16, 64, 64, 4, 2),
-         ("qkv", 2, 8, 8, 2048, 72, "none", H16, 64, 64, 4, 2), ("blhd", 2, 8, 8, 2048, 80, "none", H16, 64, 64, 4, 2),
-         ("blhd", 2, 8, 8, 2048, 40, "none", BF, 128, 64, 8, 3), ("bhld", 2, 8, 8, 2048, 40, "none", BF, 128, 64, 8, 3),
-         ("blhd", 1, 16, 16, 2048, 104, "causal", H16, 128, 64, 8, 2), ("qkv", 2, 12, 12, 1024, 64, "causal", H16, 128, 64, 4, 3),
-         ("blhd", 3, 6, 2, 1536, 72, "causal", BF, 64, 32, 4, 3), ("blhd", 2, 16, 4, 2048, 128, "causal", BF, 128, 64, 8, 2),
-         ("qkv", 1, 8, 8, 4096, 88, "none", BF, 128, 64, 8, 2), ("map", 2, 8, 8, 2048, 64, "none", H16, 128, 64, 4, 3)]
+CASES = [
+    ("bhld", 2, 8, 8, 2048, 72, "none", H16, 64, 64, 4, 2),
+    ("blhd", 2, 8, 8, 2048, 72, "none", H16, 64, 64, 4, 2),
+    ("qkv", 2, 8, 8, 2048, 72, "none", H16, 64, 64, 4, 2),
+    ("blhd", 2, 8, 8, 2048, 80, "none", H16, 64, 64, 4, 2),
+    ("blhd", 2, 8, 8, 2048, 40, "none", BF, 128, 64, 8, 3),
+    ("bhld", 2, 8, 8, 2048, 40, "none", BF, 128, 64, 8, 3),
+    ("blhd", 1, 16, 16, 2048, 104, "causal", H16, 128, 64, 8, 2),
+    ("qkv", 2, 12, 12, 1024, 64, "causal", H16, 128, 64, 4, 3),
+    ("blhd", 3, 6, 2, 1536, 72, "causal", BF, 64, 32, 4, 3),
+    ("blhd", 2, 16, 4, 2048, 128, "causal", BF, 128, 64, 8, 2),
+    ("qkv", 1, 8, 8, 4096, 88, "none", BF, 128, 64, 8, 2),
+    ("map", 2, 8, 8, 2048, 64, "none", H16, 128, 64, 4, 3),
+]
 for kind, b, h, hk, n, d, mask, dt, bm, bn, w, st in CASES:
     try:
         if kind == "bhld":
-            q = torch.randn(b, h, n, d, device="cuda", dtype=dt); k = torch.randn(b, hk, n, d, device="cuda", dtype=dt); v = torch.randn_like(k)
+            q, k, v = (torch.randn(b, count, n, d, device="cuda", dtype=dt) for count in (h, hk, hk))
             o = torch.empty_like(q)
         else:
             if kind == "qkv":
@@ -94,13 +112,16 @@ for kind, b, h, hk, n, d, mask, dt, bm, bn, w, st in CASES:
             o = torch.empty(b, n, h, d, device="cuda", dtype=dt).transpose(1, 2)
         M = torch.empty(b, h, n, device="cuda")
         dp = triton.next_power_of_2(d)
-        torch.cuda.nvtx.range_push(f"batch={b} heads_q={h} heads_kv={hk} q_len={n} kv_len={n} head_dim={d} mask={mask} dtype={'bf16' if dt == BF else 'fp16'}")
+        torch.cuda.nvtx.range_push(f"batch={b} heads_q={h} heads_kv={hk} q_len={n} kv_len={n} head_dim={d} mask={mask} "
+                                   f"dtype={'bf16' if dt == BF else 'fp16'}")
         for _ in range(R):
             if kind == "map":
-                attn_layout_map[(n // bm, b * h)](q, k, v, o, M, 1 / math.sqrt(d), b, h, n, d, bm, bn, num_warps=w, num_stages=st)
+                attn_layout_map[(n // bm, b * h)](q, k, v, o, M, 1 / math.sqrt(d), b, h, n, d, bm, bn, num_warps=w,
+                                                  num_stages=st)
             else:
                 s8 = [x // 8 for t in (q, k, o) for x in t.stride()[:3]]
-                attn_layout[(n // bm, b * h)](q, k, v, o, M, 1 / math.sqrt(d), *s8, h, hk, n, d, dp, bm, bn, mask == "causal", num_warps=w, num_stages=st)
+                attn_layout[(n // bm, b * h)](q, k, v, o, M, 1 / math.sqrt(d), *s8, h, hk, n, d, dp, bm, bn,
+                                              mask == "causal", num_warps=w, num_stages=st)
         torch.cuda.nvtx.range_pop()
         torch.cuda.synchronize()
         kk, vv = (x.repeat_interleave(h // hk, 1) for x in (k, v))

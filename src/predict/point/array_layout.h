@@ -22,7 +22,7 @@ std::optional<RowPlaces> row_places(const BoundIsland& bound, ArrayId id);
 
 // Sectors that all rows touch, each row for itself; or, `by_copies`, what asynchronous copies of threads fetch of them:
 // for each sector's size of shared memory that they fill, those that its bytes lie in. Counted on an H100: rows that
-// begin in the middle of a sector take nearly twice as many (array_layout_test.cpp).
+// begin in the middle of a sector take nearly twice as many (predict/array_layout_test.cpp).
 std::int64_t sectors_of_rows(const RowPlaces& places, std::int64_t sector_bytes, bool by_copies);
 
 // Bytes that cross between the SMs and the L2 where `bytes` of the array are asked for: each row takes the sectors that
