@@ -48,8 +48,10 @@ LaunchSizes sizes_of(const LaunchEvidence& evidence, const AttentionFacts& facts
   const BlockTile tile = block_tile(facts, launch, missing);
   if (tile.tile_q == 0 || tile.tile_kv == 0) return {};
   const std::int64_t bytes = std::max<std::int64_t>(1, facts.loaded_bits / 8);
-  return launch_sizes(evidence, {tile.tile_q, tile.tile_kv, facts.head_dim, facts.v_head_dim, bytes, tile.stages},
-                      known);
+  // A row may be shorter than the code's products.
+  const std::int64_t d_qk = known ? std::min(known->d_qk, facts.head_dim) : facts.head_dim,
+                     d_v = known ? std::min(known->d_v, facts.v_head_dim) : facts.v_head_dim;
+  return launch_sizes(evidence, {tile.tile_q, tile.tile_kv, d_qk, d_v, bytes, tile.stages}, known);
 }
 
 }  // namespace tilescope::launches

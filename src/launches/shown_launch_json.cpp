@@ -48,6 +48,7 @@ std::string shown_json(const ShownLaunch& shown) {
   });
   if (!sizes.mask.empty()) json["mask"] = sizes.mask;
   if (!sizes.order.empty()) json["order"] = sizes.order;
+  if (!sizes.layout.empty()) json["layout"] = sizes.layout;
   for_each_flag(sizes, [&](const char* key, bool flag) {
     if (flag) json[key] = true;
   });
@@ -68,6 +69,7 @@ ShownLaunch read_shown(const std::string& text, const std::string& file) {
       if (const auto found = json.find(key); found != json.end()) size = checked_size(*found, file);
     });
     sizes.mask = json.value("mask", ""), sizes.order = json.value("order", "");
+    sizes.layout = json.value("layout", "");
     for_each_flag(sizes, [&](const char* key, bool& flag) { flag = json.value(key, false); });
     if (const auto unknown = json.find("unknown"); unknown != json.end()) unknown->get_to(sizes.unknown);
     return shown;

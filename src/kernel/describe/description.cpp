@@ -16,6 +16,10 @@
 namespace tilescope {
 namespace {
 
+const char* turns_at(const AttentionFacts& facts) {
+  return !facts.score_turns ? "ping-pong" : facts.product_turns ? "ping-pong-both" : "ping-pong-scores";
+}
+
 constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t widest_instruction = 256;
 constexpr std::int64_t lanes_of_row = 4,
@@ -157,7 +161,7 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
   part.yes("persistent", facts.persistent && facts.pass == AttentionPass::forward,
            "the loop over keys stands in a loop over tiles");
   part.add("overlap",
-           facts.turns          ? "ping-pong"
+           facts.turns          ? turns_at(facts)
            : facts.barriers > 0 ? "lockstep"
                                 : "free",
            ValueSource::code, fmt::format("{} barriers in a step", facts.barriers));

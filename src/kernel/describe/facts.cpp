@@ -44,6 +44,24 @@ ThreadWork work_of(const CodeCounts& c) {
   return work;
 }
 
+// Where warps take turns, at what: which instructions stand between a wait for the turn and the arrival that hands it
+// on. A turn may begin in one pass and end in the next one.
+void add_turns(const std::vector<const Instruction*>& pass, AttentionFacts& facts) {
+  std::int64_t products = 0, specials = 0, products_inside = 0, specials_inside = 0;
+  bool inside = false;
+  for (int round = 0; round < 2; ++round)
+    for (const Instruction* i : pass) {
+      if (i->opcode == "BAR" && i->has("SYNC") && !i->operands.empty() && i->operands.front() != "0x0") inside = true;
+      if (i->opcode == "BAR" && i->has("ARV")) inside = false;
+      const bool product = opcode_row(i->opcode).kind == K::matrix, special = i->opcode == "MUFU" && i->has("EX2");
+      if (round == 0) continue;  // it tells whether the pass begins inside a turn
+      products += product, specials += special;
+      products_inside += product && inside, specials_inside += special && inside;
+    }
+  facts.score_turns = specials > 0 && 2 * specials_inside > specials;
+  facts.product_turns = !facts.score_turns || 2 * products_inside > products;
+}
+
 SpilledBytes spilled(const CodeCounts& counts) {
   return {counts.thread_bytes(K::store, CodeMemory::local), counts.thread_bytes(K::load, CodeMemory::local)};
 }
@@ -290,6 +308,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
         form.opcode == "RED" || form.opcode == "REDG" || form.opcode == "UTMAREDG" || form.opcode == "ATOMG";
   facts.barriers = opcode_count(pass, "BAR");
   facts.turns = opcode_count(pass, "BAR.ARV") > 0;
+  if (facts.turns) add_turns(loop_code(code, loop), facts);
   facts.persistent = loop.parent.has_value();
   if (found.nested) add_nested(code, found, facts);
   if (copies_by_engine(code)) add_copies(code, found, facts);

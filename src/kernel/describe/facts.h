@@ -43,6 +43,8 @@ struct AttentionFacts {
   bool copy_engine = false;            // TMA loads
   std::int64_t barriers = 0;           // of all warps of a block, in a pass
   bool turns = false;                  // named barriers on which some warps arrive and others wait
+  bool product_turns = true;           // of `turns`: products stand between waiting for a turn and handing it on,
+  bool score_turns = false;            // and so do the exponentials of the scores
   bool persistent = false;             // the loop stands in another loop
   bool stores_log_sum_exp = false;     // a logarithm or four-byte stores beside wider ones, outside the loop
   bool output_through_smem = false;

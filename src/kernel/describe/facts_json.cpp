@@ -29,7 +29,8 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("consumer_registers", f.consumer_registers), visit("producer_registers", f.producer_registers);
   visit("step", f.step), visit("masked_step", f.masked_step), visit("once", f.once);
   visit("copied_bytes", f.copied_bytes), visit("copy_engine", f.copy_engine);
-  visit("barriers", f.barriers), visit("turns", f.turns), visit("persistent", f.persistent);
+  visit("barriers", f.barriers), visit("turns", f.turns), visit("product_turns", f.product_turns);
+  visit("score_turns", f.score_turns), visit("persistent", f.persistent);
   visit("stores_log_sum_exp", f.stores_log_sum_exp), visit("output_through_smem", f.output_through_smem);
   visit("rows_stored", f.rows_stored), visit("stores_without_product", f.stores_without_product);
   visit("copies_out", f.copies_out), visit("rewrites_tiles", f.rewrites_tiles);
@@ -99,9 +100,9 @@ void take(const Json& json, ThreadWork& to) {
 // Facts of few kernels, which are left out where they say nothing.
 bool of_few(std::string_view name) {
   constexpr std::string_view names[] = {
-      "depth_of_pass",   "value_depth",        "score_pass", "value_pass", "score_grid_rows", "score_grid_columns",
-      "value_grid_rows", "value_grid_columns", "helpers",    "p_in_smem",  "sliced",          "arriving",
-      "passes_of_copy",  "column_units"};
+      "depth_of_pass",   "value_depth",        "score_pass",    "value_pass", "score_grid_rows", "score_grid_columns",
+      "value_grid_rows", "value_grid_columns", "helpers",       "p_in_smem",  "sliced",          "arriving",
+      "passes_of_copy",  "column_units",       "product_turns", "score_turns"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

@@ -128,7 +128,32 @@ void read_memory(const Node& code, const Diagram& diagram, KernelDescriptor& ker
     }
 }
 
+// layout: [batch, length, heads, dim]; inputs of a token side by side: [batch, length, arrays, heads, dim]
+void read_array_layout(const Node& list, KernelDescriptor& kernel) {
+  using D = LayoutDimension;
+  std::vector<D> order;
+  const std::vector<std::string> names = kind_names<D>();
+  bool known = true;
+  for (const Node& item : list.items()) {
+    known = is_one_of(item, names) && known;
+    order.push_back(read_kind<D>(item));
+  }
+  if (!known) return;
+  const auto place = [&](D dimension) { return std::find(order.begin(), order.end(), dimension) - order.begin(); };
+  const auto size = std::ssize(order);
+  const bool packed = place(D::arrays) < size;
+  const bool each = size == (packed ? 5 : 4) && std::max({place(D::batch), place(D::length), place(D::heads)}) < size;
+  const bool side_by_side = !packed || (place(D::length) < place(D::arrays) && place(D::arrays) + 1 == place(D::heads));
+  if (each && side_by_side && order.back() == D::dim) kernel.layout = std::move(order);
+  else
+    list.report(
+        "expected batch, length, heads and dim, each once and dim last; arrays, where the inputs of a token lie side "
+        "by "
+        "side, stands behind length and before heads");
+}
+
 void read_layout(const Node& root, const Schedule& schedule, KernelDescriptor& kernel) {
+  if (const auto layout = root.find("layout")) read_array_layout(*layout, kernel);
   if (const auto packed = root.find("packed_rows")) kernel.packed_rows = packed->boolean();
   if (const auto whole = root.find("whole_tile_parts")) kernel.whole_tile_parts = whole->boolean();
   std::vector<std::string> parameters;
@@ -292,9 +317,9 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   document.expect_schema("tilescope/kernel/1");
   const Node root = document.root();
   reading::refuse_found(root, {"sizes", "padded_rows", "host_splits"}, "'code'");
-  root.only({"schema", "kernel", "schedule", "diagram", "summary", "dtypes", "head_dims", "masks", "limits", "shapes",
-             "packed_rows", "whole_tile_parts", "free", "islands", "variants", "code", "sizes", "padded_rows",
-             "host_splits"});
+  root.only({"schema",  "kernel",   "schedule", "diagram",     "summary",          "dtypes",     "head_dims",
+             "masks",   "limits",   "shapes",   "packed_rows", "whole_tile_parts", "layout",     "free",
+             "islands", "variants", "code",     "sizes",       "padded_rows",      "host_splits"});
   KernelDescriptor kernel;
   kernel.file = file.string();
   kernel.name = root["kernel"].text();

@@ -251,6 +251,7 @@ struct KernelDescriptor {
   std::optional<HostSplits> host_splits;            // empty: what is free is searched for
   double least_compute_capability = 0;              // oldest GPU generation its machine code runs on; 0: any
   std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements
+  std::vector<LayoutDimension> layout;              // of arrays with heads and rows; empty: batch, heads, length, dim
   bool packed_rows = false;                         // query heads of a KV head and their queries are one axis of rows
   bool whole_tile_parts = false;                    // a split cuts parts of whole tiles
   std::vector<std::string> free;                    // parameters of the schedule that the host chooses at run time

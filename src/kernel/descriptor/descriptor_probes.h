@@ -38,6 +38,7 @@ masks: [none, block-sparse]
 limits: {head_dim: 128, q_len: 16, kv_len: 65536, compute_capability: 9.0}
 packed_rows: true
 whole_tile_parts: true
+layout: [batch, length, arrays, heads, dim]
 free: [splits]
 islands:
   - name: partial

@@ -63,14 +63,32 @@ struct EnumTable<GridDimension> {
       GridDimensionRow{GridDimension::heads, "heads", false}, GridDimensionRow{GridDimension::batch, "batch", false}};
 };
 
+// Dimensions of an array in memory, slowest first. arrays: inputs that lie side by side in each row of one tensor.
+enum class LayoutDimension { batch, length, heads, arrays, dim };
+template <>
+struct EnumTable<LayoutDimension> {
+  static constexpr std::array rows{
+      NamedKind{LayoutDimension::batch, "batch"}, NamedKind{LayoutDimension::length, "length"},
+      NamedKind{LayoutDimension::heads, "heads"}, NamedKind{LayoutDimension::arrays, "arrays"},
+      NamedKind{LayoutDimension::dim, "dim"}};
+};
+
 // How the warps of a block go through its steps.
-// lockstep: they meet at a barrier in every step; free: each warpgroup (or warp) at its own pace; ping_pong: the same,
-// but they take turns to issue their products.
-enum class Overlap { lockstep, free, ping_pong };
+// lockstep: they meet at a barrier in every step; free: each warpgroup (or warp) at its own pace; the others: the same,
+// but they take turns to issue their products, to work on the scores between them, or at both.
+enum class Overlap { lockstep, free, ping_pong, ping_pong_scores, ping_pong_both };
+struct OverlapRow {
+  Overlap value;
+  std::string_view name;
+  bool products_in_turn, scores_in_turn;
+};
 template <>
 struct EnumTable<Overlap> {
-  static constexpr std::array rows{NamedKind{Overlap::lockstep, "lockstep"}, NamedKind{Overlap::free, "free"},
-                                   NamedKind{Overlap::ping_pong, "ping-pong"}};
+  static constexpr std::array rows{OverlapRow{Overlap::lockstep, "lockstep", false, false},
+                                   OverlapRow{Overlap::free, "free", false, false},
+                                   OverlapRow{Overlap::ping_pong, "ping-pong", true, false},
+                                   OverlapRow{Overlap::ping_pong_scores, "ping-pong-scores", false, true},
+                                   OverlapRow{Overlap::ping_pong_both, "ping-pong-both", true, true}};
 };
 
 // Under which masks a fact of the block order holds.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "predict/point/array_layout.h"
+
 namespace tilescope {
 namespace {
 
@@ -90,6 +92,63 @@ bool number_tiles(const BoundIsland& bound, ArrayId id, TileStream& stream, std:
   return true;
 }
 
+// The rows of a tile of an array whose heads' rows do not lie one behind the other.
+struct TileRows {
+  std::int64_t address = 0, rows = 0;  // address: of the first row, from the start of the tensor
+};
+
+// Of all tiles of the array, as `list_bytes` numbers them; empty: a tile has more than rows of one head.
+std::vector<TileRows> rows_of_tiles(const BoundIsland& bound, ArrayId id, const RowPlaces& places, std::size_t tiles) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const std::vector<AxisId>& axes = diagram.array(id).axes;
+  std::vector<TileRows> list(tiles);
+  for (std::size_t number = 0; number < tiles; ++number) {
+    auto rest = static_cast<std::int64_t>(number);
+    std::int64_t heads = 1;  // of the array, of those axes that were seen
+    TileRows& tile = list[number];
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      const Cut cut = cut_of(bound.nest, axes[a]);
+      const std::int64_t size = bound.nest.size(axes[a]), at = rest % cut.tiles;
+      const Extent of = *diagram.axes[index(axes[a])].extent;
+      const bool rows = of == Extent::q_len || of == Extent::kv_len, dim = of == Extent::d_qk || of == Extent::d_v;
+      rest /= cut.tiles;
+      if (cut.outer >= 0 || (dim && cut.tiles > 1) || (!dim && !rows && cut.tiles < size)) return {};
+      if (rows) tile.rows = extent(bound.nest, axes[a], cut, at), tile.address += at * cut.tile * places.step;
+      else if (of == Extent::batch) tile.address += at * places.entry_step;
+      else if (!dim) tile.address += at * heads * places.head_step, heads *= size;
+    }
+    tile.address += places.first;
+  }
+  return list;
+}
+
+// An array in memory.
+struct PlacedArray {
+  std::int64_t next = 0;  // address of its next tile, or of its tensor
+  RowPlaces places{};
+  std::vector<TileRows> tiles;  // empty: tiles are contiguous
+};
+
+// A tile's pieces: one, or, of rows that lie apart, those of neighbouring rows.
+void add_pieces(PlacedArray& array, std::size_t tile, std::int64_t bytes, std::vector<CachePiece>& pieces) {
+  constexpr std::int64_t most_pieces = 8;
+  if (array.tiles.empty()) {
+    pieces.push_back({array.next, bytes});
+    array.next += bytes;
+    return;
+  }
+  const TileRows& rows = array.tiles[tile];
+  const std::int64_t a_piece = ceil_div(std::max<std::int64_t>(1, rows.rows), most_pieces);
+  std::int64_t row = 0;
+  do {
+    const std::int64_t next = std::min(row + a_piece, rows.rows);
+    const std::int64_t from = rows.rows == 0 ? 0 : bytes * row / rows.rows;
+    const std::int64_t end = rows.rows == 0 ? bytes : bytes * next / rows.rows;
+    pieces.push_back({array.next + rows.address + row * array.places.step, end - from});
+    row = next;
+  } while (row < rows.rows);
+}
+
 }  // namespace
 
 bool tile_streams(const BoundIsland& bound, TileStreams& out) {
@@ -122,37 +181,48 @@ bool tile_streams(const BoundIsland& bound, TileStreams& out) {
   return true;
 }
 
-// Arrays lie one behind the other, each from a page's start; the tiles of one are contiguous and follow one another as
-// the array's rows do, where a tile takes its last axis whole.
+// Arrays lie one behind the other, each from a page's start; inputs that lie side by side in the rows of one tensor
+// share its start. The tiles of one are contiguous and follow one another as the array's rows do, where a tile takes
+// its last axis whole, or lie as the kernel's layout says.
 void place_tiles(const BoundIsland& bound, TileStreams& out) {
   constexpr std::int64_t page = 2 << 20;
-  const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
-  std::vector<std::vector<std::int64_t>> bytes(arrays);  // by array and tile
-  std::vector<std::int64_t> next(arrays);                // address of each array's next tile
-  std::int64_t free = 0;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto& layout = bound.plan.kernel.layout;
+  const bool packed = std::find(layout.begin(), layout.end(), LayoutDimension::arrays) != layout.end();
+  std::vector<PlacedArray> arrays(diagram.arrays.size());
+  std::vector<std::vector<std::int64_t>> bytes(arrays.size());  // by array and tile
+  std::int64_t free = 0, tensor = -1;                           // tensor: address of that of the inputs
   std::size_t pieces = 0;
-  for (std::size_t a = 0; a < arrays; ++a) {
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(a));
+    PlacedArray& array = arrays[a];
     for (TileStream& stream : out.list)
       if (stream.tiles[a] > 0) {
-        list_bytes(bound, static_cast<ArrayId>(static_cast<int>(a)), stream.tiles[a], bytes[a]);
+        list_bytes(bound, id, stream.tiles[a], bytes[a]);
         stream.share[a] = bytes[a].front();
       }
-    next[a] = free, pieces += bytes[a].size();
+    pieces += bytes[a].size();
     std::int64_t size = 0;
     for (const std::int64_t tile : bytes[a]) size = checked_add(size, tile);
+    if (const auto places = size > 0 ? row_places(bound, id) : std::nullopt; places && !places->dense()) {
+      array.places = *places, array.tiles = rows_of_tiles(bound, id, *places, bytes[a].size());
+      const std::int64_t slowest = std::max(places->entry_step * places->batch, places->step * places->length);
+      if (!array.tiles.empty()) size = slowest;
+    }
+    const bool shares = packed && !array.tiles.empty() && diagram.array(id).role == ArrayRole::input;
+    array.next = shares && tensor >= 0 ? tensor : free;
+    if (shares && tensor >= 0) continue;
+    if (shares) tensor = free;
     free = checked_mul(ceil_div(checked_add(free, size), page), page);
   }
   out.pieces.reserve(pieces), out.first.reserve(static_cast<std::size_t>(out.entries) + 1);
   for (const TileStream& stream : out.list) {
     std::vector<std::size_t> own;
-    for (std::size_t a = 0; a < arrays; ++a)
+    for (std::size_t a = 0; a < arrays.size(); ++a)
       if (stream.tiles[a] > 0) own.push_back(a);
     for (std::size_t tile = 0; tile < bytes[own.front()].size(); ++tile) {
       out.first.push_back(static_cast<int>(out.pieces.size()));
-      for (const std::size_t a : own) {
-        out.pieces.push_back({next[a], bytes[a][tile]});
-        next[a] += bytes[a][tile];
-      }
+      for (const std::size_t a : own) add_pieces(arrays[a], tile, bytes[a][tile], out.pieces);
     }
   }
   out.first.push_back(static_cast<int>(out.pieces.size()));

@@ -28,7 +28,8 @@ struct TileStream {
   std::array<std::int64_t, max_arrays> share{};  // by ArrayId: bytes of a whole tile that are the array's; placed
 };
 
-// An entry is a tile of a stream: pieces first[entry] to first[entry + 1], one for each of its arrays.
+// An entry is a tile of a stream: pieces first[entry] to first[entry + 1], one for each of its arrays, or more of an
+// array whose rows lie apart.
 struct TileStreams {
   std::vector<TileStream> list;
   std::vector<CachePiece> pieces;  // placed, as `first`

@@ -44,6 +44,11 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
   return hidden;
 }
 
+bool takes_turns(const BoundIsland& bound) {
+  const OverlapRow& turns = properties(bound.how.overlap);
+  return turns.products_in_turn || turns.scores_in_turn;
+}
+
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
@@ -74,12 +79,19 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
       .delay = latency.between,
       .issue = at_work(bound, Mechanism::issue_slots) ? d.issue : 0,
       .issue_under_products = wgmma && at_work(bound, Mechanism::issue_under_products) ? d.issue_products : 0,
-      .in_turn = bound.how.overlap == Overlap::ping_pong && at_work(bound, Mechanism::in_turn),
+      .in_turn = takes_turns(bound) && at_work(bound, Mechanism::in_turn),
       .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array waits{latency.matrix, latency.special, latency.alu};
+  std::array<double, 3> waited{};
   for (std::size_t i = 0; i < waits.size(); ++i)
-    network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
+    waited[i] = std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
+  // Whoever has the turn at the scores keeps it for all that it does to them, waits included.
+  if (properties(bound.how.overlap).scores_in_turn) {
+    network.demand[1] += network.demand[2] + waited[1] + waited[2];
+    network.demand[2] = waited[1] = waited[2] = 0;
+  }
+  for (const double each : waited) network.delay += each;
   // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
   // tiles, loads of rows and stores come behind it; products under way and the other warps' work do not.
   network.demand[4] = d.leaving;
@@ -115,8 +127,11 @@ double round_of(const BoundIsland& bound, const Network& single_customer, const 
   if (customers == 1) return std::max(floor, network.round(1));
   const bool wgmma = bound.how.path().warpgroup;
   if (!wgmma && !bound.how.path().from_registers) return network.round(customers);
-  if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4 && at_work(bound, Mechanism::turn))
-    network.demand[0] += rates.turn;
+  if (takes_turns(bound) && consumer_warps(bound) > 4 && at_work(bound, Mechanism::turn)) {
+    const OverlapRow& turns = properties(bound.how.overlap);
+    network.demand[0] += turns.products_in_turn ? rates.turn : 0;
+    network.demand[1] += turns.scores_in_turn ? rates.turn : 0;
+  }
   const auto by_station = [&](const SmRates::Beside& of) {
     return std::array{d.xu >= d.fma_scores ? of.xu : of.fma, of.alu, of.fma};
   };

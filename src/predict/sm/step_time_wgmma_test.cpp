@@ -1,7 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
+#include "base/test_seed.h"
 #include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
@@ -159,4 +162,37 @@ TEST_CASE("in wgmma kernels, arithmetic on the scores of a later product does no
   const Plan forward = load_plan_for_kernel("fused_wgmma", data);
   const SmStep softmax = step_of(forward, hardware, attention(forward, 16, 4096, 128, 128, 12));
   CHECK(softmax.demand.fma_scores > 2 * 128.0 * 128 / 128);
+}
+
+TEST_CASE("warpgroups that take turns at the scores work on them one after the other; turns at both cost most") {
+  Plan plan = load_plan_for_kernel("fused_wgmma", data);
+  HardwareProfile hardware = textbook();
+  std::mt19937 random(test_seed());
+  const auto between = [&](double least, double most) {
+    return std::uniform_real_distribution<double>(least, most)(random);
+  };
+  int slower = 0;
+  for (int round = 0; round < 60; ++round) {
+    hardware.measured->pipes.ex2 = {between(4, 32), "M"}, hardware.measured->pipes.max = {between(20, 128), "M"};
+    const std::int64_t keys = 64 * (1 + static_cast<std::int64_t>(random() % 3));
+    const auto step_with = [&](Overlap overlap, std::int64_t rows, std::int64_t warps) {
+      plan.kernel.islands[0].overlap = overlap;
+      return step_of(plan, hardware, attention(plan, 16, 4096, rows, keys, warps));
+    };
+    const auto clocks = [&](Overlap overlap) { return step_with(overlap, 128, 12).clocks.step[0]; };
+    const SmStep scores = step_with(Overlap::ping_pong_scores, 128, 12);
+    const StepDemand& d = scores.demand;
+    const double products = clocks(Overlap::ping_pong), both = clocks(Overlap::ping_pong_both);
+    CAPTURE(keys);
+    CHECK(scores.clocks.step[0] >= std::max(d.xu, d.fma_scores) + d.alu - 1e-6);  // of all warpgroups
+    CHECK(both >= scores.clocks.step[0] - 1e-6);
+    CHECK(both >= products - 1e-6);
+    CHECK(products >= std::max({d.products, d.xu, d.alu}) - 1e-6);  // pipes of several warpgroups run side by side
+    slower += scores.clocks.step[0] > products + 1;
+    // One warpgroup has every turn.
+    const double alone = step_with(Overlap::ping_pong, 64, 8).clocks.step[0];
+    for (const Overlap overlap : {Overlap::ping_pong_scores, Overlap::ping_pong_both})
+      CHECK(step_with(overlap, 64, 8).clocks.step[0] >= alone - 1e-6);
+  }
+  CHECK(slower > 10);
 }

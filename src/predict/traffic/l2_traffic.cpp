@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/contains.h"
 #include "predict/grid/issue_order.h"
+#include "predict/point/array_layout.h"
 #include "predict/point/products.h"
 #include "predict/traffic/sector_reads.h"
 #include "predict/traffic/sectors.h"
@@ -50,7 +51,8 @@ void add_tile_loads(const BoundIsland& bound, Terms& out, ArrayId id) {
   const bool whole = copied_in_bulk(bound, id) && in_shared_memory(bound, id);
   const bool kept = !fetched_every_step(bound, id);
   const Fetchers fetchers = fetchers_through_l1(bound, id);
-  const std::int64_t bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = whole});
+  const std::int64_t bytes =
+      in_sectors_of_rows(bound, id, touched_bytes(bound, id, {.resident = kept, .whole_tiles = whole}), true);
   add_term(bound, out,
            {.boundary = Boundary::l2,
             .array = static_cast<int>(id),
@@ -86,8 +88,8 @@ std::int64_t statistic_bytes(const BoundIsland& bound, ArrayId id, std::int64_t 
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const bool statistics = diagram.guard && array.axes.back() == diagram.guard->query;
-  if (!statistics || segment == 0 || !bound.hardware.sector_bytes)
-    return padded_bytes_of(bound.point, diagram, id, values);
+  if (!statistics) return in_sectors_of_rows(bound, id, padded_bytes_of(bound.point, diagram, id, values), false);
+  if (segment == 0 || !bound.hardware.sector_bytes) return padded_bytes_of(bound.point, diagram, id, values);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   const Nest& nest = bound.leaving(id);
   if (nest.guarded() && !how.zeroed && !nest.chunked.present() && fetched_every_step(bound, id) &&

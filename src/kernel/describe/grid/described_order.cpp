@@ -37,9 +37,16 @@ bool fits_half_l2(const DescribeInput& input) {
          static_cast<double>(input.l2_bytes);
 }
 
+void describe_layout(const DescribeInput& input, Description& out) {
+  if (input.workload && !input.sizes.layout.empty() && input.facts.pass == AttentionPass::forward)
+    DescribedPart{out.kernel}.add("layout", "[" + input.sizes.layout + "]", ValueSource::launch,
+                                  "how far apart blocks read keys, heads and entries");
+}
+
 }  // namespace
 
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
+  describe_layout(input, out);
   const auto& grid = input.launch.grid;
   if (input.facts.pass == AttentionPass::forward_queries) {
     const bool whole = input.workload && grid[0] * grid[1] * grid[2] == input.workload->heads_q * input.workload->batch;

@@ -224,6 +224,30 @@ bool same_but_entries(const SizeReading& a, const SizeReading& b) {
   return rest(a) == rest(b);
 }
 
+// How the arrays lie in memory, by the distance of a head's keys, heads and entries; empty: its rows lie densely and in
+// whole sectors, or in no way that a descriptor can say.
+std::string layout_of(const SizeReading& r, const TileSizes& t, std::int64_t key_step) {
+  const std::int64_t row = t.head_dim * t.element_bytes, step = key_step / t.tile_kv, heads = r.heads_kv();
+  const std::int64_t token = row * heads, entries = r.grid.size(GridAxis::batch);
+  constexpr std::int64_t sector = 32;  // dense rows matter where they begin in the middle of one
+  if (step == row) return row % sector != 0 ? "batch, heads, length, dim" : "";
+  if (r.strides.key_head.value_or(row) != row) return "";
+  const std::int64_t all = row * r.heads_q() + token + t.v_head_dim * t.element_bytes * heads;
+  const std::int64_t whole = step * r.kv_len;
+  if (step == token && r.strides.key_batch.value_or(whole) == whole) return "batch, length, heads, dim";
+  if (step == all && r.strides.key_batch.value_or(whole) == whole) return "batch, length, arrays, heads, dim";
+  if (step == token * entries && r.strides.key_batch == token) return "length, batch, heads, dim";
+  return "";
+}
+
+// That of all readings.
+std::string common_layout(const std::vector<SizeReading>& readings, const TileSizes& tile, std::int64_t key_step) {
+  const std::string layout = layout_of(readings.front(), tile, key_step);
+  const bool same = std::all_of(readings.begin(), readings.end(),
+                                [&](const SizeReading& r) { return layout_of(r, tile, key_step) == layout; });
+  return same ? layout : "";
+}
+
 bool has_sizes(const SizeReading& r, const Workload& w) {
   return r.grid.size(GridAxis::batch) == w.batch && r.heads_q() == w.heads_q && r.heads_kv() == w.heads_kv &&
          r.q_len == w.q_len && r.kv_len == w.kv_len;
@@ -291,6 +315,7 @@ LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile, 
                     evidence.grid[0], evidence.grid[1], evidence.grid[2], tile.tile_q, tile.tile_kv));
     return sizes;
   }
+  sizes.layout = common_layout(readings, tile, launch->key_step);
   fold_entries(readings, sizes);
   sizes.q_falling = std::all_of(readings.begin(), readings.end(), [](const SizeReading& r) { return r.grid.q_falls; });
   auto& unknown = sizes.unknown;

@@ -20,6 +20,7 @@ struct LaunchSizes {
   std::optional<std::int64_t> batch, heads_q, heads_kv, q_len, kv_len, splits;
   std::string mask;                  // "causal", "window:256"; empty: not known
   std::string order;                 // of blocks, fastest first: "q, heads, batch"; empty: not known
+  std::string layout;                // of the arrays: "batch, length, heads, dim"; empty: dense rows, or not known
   std::int64_t readings = 0;         // of the launch that fit it equally well
   std::vector<std::string> unknown;  // "heads_kv: 2 or 4: ...": what is ambiguous, or why nothing fits
   bool folded = false;               // entries and heads are one index that the launch does not divide: batch is 1
