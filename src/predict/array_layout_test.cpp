@@ -1,5 +1,5 @@
 // Sectors of rows in every array layout: against a count over addresses, and as an H100 counted them.
-#include "predict/point/array_layout.h"
+#include "predict/traffic/array_layout.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

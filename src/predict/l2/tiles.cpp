@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "predict/point/array_layout.h"
+#include "predict/traffic/array_layout.h"
 
 namespace tilescope {
 namespace {

@@ -6,8 +6,8 @@
 #include "base/checked.h"
 #include "base/contains.h"
 #include "predict/grid/issue_order.h"
-#include "predict/point/array_layout.h"
 #include "predict/point/products.h"
+#include "predict/traffic/array_layout.h"
 #include "predict/traffic/sector_reads.h"
 #include "predict/traffic/sectors.h"
 

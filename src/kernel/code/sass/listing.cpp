@@ -62,7 +62,7 @@ class ListingReader {
       listing.remove_prefix(std::min(end + 1, listing.size()));
     }
     finish_section();
-    if (sections_.empty() && only_.empty()) fail("expected the listing of nvdisasm -c, found no section of code");
+    if (sections_.empty() && !has_others_) fail("expected the listing of nvdisasm -c, found no section of code");
     return std::move(sections_);
   }
 
@@ -94,6 +94,7 @@ class ListingReader {
     const std::string_view name = text.substr(0, text.find(','));
     if (!name.starts_with(section_prefix)) return;
     passed_over_ = !only_.empty() && !only_.contains(std::string(name.substr(section_prefix.size())));
+    has_others_ = has_others_ || passed_over_;
     if (passed_over_) return;
     if (sections_.size() >= most_sections) fail("has more sections than a file can have");
     sections_.push_back({.name = std::string(name.substr(section_prefix.size())), .instructions = {}, .functions = {}});
@@ -187,7 +188,7 @@ class ListingReader {
   const std::string& source_;
   const std::set<std::string>& only_;
   int line_ = 0;
-  bool open_ = false, passed_over_ = false;
+  bool open_ = false, passed_over_ = false, has_others_ = false;
   std::vector<CodeSection> sections_;
   std::map<std::string, std::uint64_t> labels_;
   std::vector<Branch> branches_;

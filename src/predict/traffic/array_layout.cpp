@@ -1,4 +1,4 @@
-#include "predict/point/array_layout.h"
+#include "predict/traffic/array_layout.h"
 
 #include <algorithm>
 #include <array>
