@@ -59,6 +59,7 @@ TEST_CASE("pieces of tiles begin at rows of their array and come to all of its b
       TileStreams streams;
       const BoundIsland bound = bind_island(plan, hardware, point, 0);
       REQUIRE(tile_streams(bound, streams));
+      place_tiles(bound, streams);
       CAPTURE(layout);
       const bool packed = layout.find("arrays") != layout.npos;
       const std::int64_t q = 128 * w.heads_q, k = 128 * w.heads_kv;

@@ -32,7 +32,8 @@ struct Environment {
   std::optional<bool> ecc;
   std::int64_t l2_bytes = 0;
   std::string date, revision;  // UTC "2026-11-20T17:03:00Z"; git revision of the code that measured
-  std::string l2_groups = {};  // this device's SMs, as in the profile's levels.l2.groups: "16a 16b"; empty: not measured
+  std::string l2_groups =
+      {};                 // this device's SMs, as in the profile's levels.l2.groups: "16a 16b"; empty: not measured
   std::string tool = {};  // "ncu", "nsys", "torch.profiler": what wrote the imported file; empty: tilescope measured
 };
 
