@@ -17,8 +17,9 @@ namespace {
 thread_local bool is_alone = false;  // inside an in_order of one thread
 
 struct Alone {
-  bool before = std::exchange(is_alone, true);
+  explicit Alone(bool now) : before(std::exchange(is_alone, is_alone || now)) {}
   ~Alone() { is_alone = before; }
+  bool before;
 };
 
 }  // namespace
@@ -28,12 +29,8 @@ std::size_t all_cores() { return std::max(1U, std::thread::hardware_concurrency(
 std::size_t slots_of(std::size_t threads) { return threads <= 1 ? 1 : 4 * threads; }
 
 void in_order(std::size_t items, std::size_t threads, const ItemStage& make, const ItemStage& take, std::size_t slots) {
-  if (threads <= 1) {
-    const Alone alone;
-    for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
-    return;
-  }
-  if (items <= 1) {
+  if (threads <= 1 || items <= 1) {
+    const Alone alone(threads <= 1);
     for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
     return;
   }

@@ -8,7 +8,7 @@
 
 #include "base/test_seed.h"
 #include "predict/grid/block_order.h"
-#include "predict/l2/drawn.h"
+#include "predict/l2/random_order.h"
 #include "predict/predict.h"
 
 namespace tilescope {
@@ -108,7 +108,7 @@ Fetched walked_here(const Plan& plan, const HardwareProfile& gpu, const Point& p
         ended.push_back(u);
       }
     }
-    for (; !ended.empty(); ended.pop_back()) take(drawn(ended, choice));
+    while (!ended.empty()) take(take_at_random(ended, choice));
   }
   return fetched;
 }

@@ -7,6 +7,7 @@
 
 #include "predict/l2/convoys.h"
 #include "predict/l2/nest_steps.h"
+#include "predict/l2/random_order.h"
 #include "predict/l2/sides.h"
 #include "predict/l2/tiles.h"
 #include "predict/traffic/spills.h"
@@ -94,8 +95,10 @@ class Walker {
     };
     for (std::int64_t now = 0; running > 0; now += unit / phases_, ++round_) {
       for (Slot& slot : slots_) run_until(slot, now);
+      // Blocks that end in the same step end in no order: the next ones go to their slots at random, so that neighbours
+      // in issue order come to both sides of the L2.
       while (!ended_.empty()) {
-        Slot& slot = take_ended();
+        Slot& slot = *take_at_random(ended_, choice_);
         if (start(slot, slot.next_time)) {
           run_until(slot, now);
           continue;
@@ -189,19 +192,6 @@ class Walker {
     return tile;
   }
 
-  static std::uint64_t random(std::uint64_t& state) {  // 31 bits
-    return (state = state * 6364136223846793005u + 1442695040888963407u) >> 33;
-  }
-
-  // Blocks that end in the same step end in no order: the next ones go to their slots at random, so that neighbours in
-  // issue order come to both sides of the L2.
-  Slot& take_ended() {
-    std::swap(ended_[random(choice_) % ended_.size()], ended_.back());
-    Slot& slot = *ended_.back();
-    ended_.pop_back();
-    return slot;
-  }
-
   // The next block of those that are dealt to an L2, in issue order.
   std::int64_t next_block(int cache) {
     const std::int64_t turn = next_block_[static_cast<std::size_t>(cache)]++;
@@ -228,8 +218,8 @@ class Walker {
         finish(slot);
         continue;
       }
-      own.pace =
-          unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(random(jitter_)) / 2147483648.0 * unit);
+      own.pace = unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(next_random(jitter_)) /
+                                                  2147483648.0 * unit);
       slot.next_time = time, slot.phase_shared = 0;
       slot.busy = slot.fresh = true;
       set_step(slot);
@@ -353,7 +343,7 @@ class Walker {
   std::int32_t round_ = 0;             // of slots
   std::array<std::int64_t, most_streams> fetched_{}, written_{}, from_memory_{};  // bytes
   std::int64_t steps_ = 0;
-  std::uint64_t jitter_ = 1, choice_ = 1;  // states of random()
+  std::uint64_t jitter_ = 1, choice_ = 1;  // states of next_random
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "base/test_seed.h"
 #include "predict/grid/block_order.h"
-#include "predict/l2/drawn.h"
+#include "predict/l2/random_order.h"
 #include "predict/point/support.h"
 
 namespace tilescope {
@@ -178,7 +178,7 @@ struct Oracle {
           if (first_like(a) == a && stores(bound, id_of(a))) store(one.held[a].first, one.held[a].second, a, adds(a));
         ended.push_back(&one);
       }
-      for (; !ended.empty(); ended.pop_back()) take(*drawn(ended, choice));
+      while (!ended.empty()) take(*take_at_random(ended, choice));
     }
   }
 };
