@@ -135,28 +135,35 @@ void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces,
                     : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices;
   room_ = shape.capacity / partitions_ / groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
-  sets_.assign(static_cast<std::size_t>(groups) << bits_, {});
-  dirty_.assign(static_cast<std::size_t>(groups) << bits_, {});
+  set_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
+  dirty_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   cut(pieces, first, groups, fragment);
-  sort_by_group(static_cast<std::size_t>(groups));
-  links_.assign(pieces_.size() << 2 * bits_, {});
-  dirty_links_.assign(pieces_.size() << bits_, {});
-  written_.assign(pieces_.size() << bits_, never);
+  with_record([&](auto record) { write_records<decltype(record)>(static_cast<std::size_t>(groups)); });
   constexpr std::int64_t most_waiting = 1 << 18, most_depth = 1024;
   depth_ = static_cast<int>(std::clamp<std::int64_t>(most_waiting / groups, 1, most_depth));
   waiting_.reset(), waits_.assign(static_cast<std::size_t>(groups), 0), tallies_ = {};
 }
 
 // Gives each fragment its piece, in the order of groups.
-void L2Cache::sort_by_group(std::size_t groups) {
-  std::vector<int> next(groups + 1, 0);
-  for (const Fragment& each : fragments_) ++next[static_cast<std::size_t>(each.group) + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  pieces_.resize(fragments_.size());
+template <class Record>
+void L2Cache::write_records(std::size_t groups) {
+  piece_ = Record::piece;
+  ends_.assign(groups + 1, 0);
+  for (const Fragment& each : fragments_) ends_[static_cast<std::size_t>(each.group) + 1] += Record::size;
+  for (std::size_t group = 0; group < groups; ++group) ends_[group + 1] += ends_[group] + Record::size;
+  links_.resize(static_cast<std::size_t>(ends_[groups]));
+  std::vector<int> next(ends_.begin(), ends_.end() - 1);
+  for (std::size_t group = 0; group < groups; ++group, next[group - 1] += Record::size)
+    for (int i = 0; i < Record::piece; ++i)
+      links_[static_cast<std::size_t>(next[group] + i)] = {next[group] + i, next[group] + i};
   for (std::size_t f = 0; f < fragments_.size(); ++f) {
     Fragment& own = fragments_[f];
-    const int part = std::exchange(own.place, next[static_cast<std::size_t>(own.group)]++);
-    pieces_[static_cast<std::size_t>(own.place)] = {part, static_cast<int>(f)};
+    int& place = next[static_cast<std::size_t>(own.group)];
+    const int part = std::exchange(own.piece, place);
+    Link* const record = links_.data() + std::exchange(place, place + Record::size);
+    std::fill_n(record, Record::dirty, Link{absent, 0});
+    std::fill_n(record + Record::dirty, Record::piece - Record::dirty, Link{never, 0});
+    record[Record::piece] = {part, static_cast<int>(f)};
   }
 }
 
@@ -168,26 +175,26 @@ std::span<const L2Cache::Fragment> L2Cache::fragments_of(int entry) const {
 
 void L2Cache::supply(int fragment, int home) {
   const Fragment& own = fragments_[static_cast<std::size_t>(fragment)];
-  const bool there = with_uses(own.group, [&](auto uses) { return uses.use(place_of(own), home, home); });
-  if (!there) supplied_ += pieces_[place_of(own)].part;
+  const bool there = with_uses(own.group, [&](auto uses) { return uses.use(own.piece, home, home); });
+  if (!there) supplied_ += part_of(own);
 }
 
 void L2Cache::refresh(int fragment, int home) {
   const Fragment& own = fragments_[static_cast<std::size_t>(fragment)];
-  with_uses(own.group, [&](auto uses) { return uses.use(place_of(own), home, home); });
+  with_uses(own.group, [&](auto uses) { return uses.use(own.piece, home, home); });
 }
 
 std::int64_t L2Cache::read(int entry, int side) {
   std::int64_t missing = 0;
   for (const Fragment& each : fragments_of(entry))
-    missing += with_uses(each.group, [&](auto uses) { return uses.read(place_of(each), side); });
+    missing += with_uses(each.group, [&](auto uses) { return uses.read(each.piece, side); });
   return missing;
 }
 
 L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
   StoreTraffic all;
   for (const Fragment& each : fragments_of(entry)) {
-    const StoreTraffic one = with_uses(each.group, [&](auto uses) { return uses.store(place_of(each), fetches); });
+    const StoreTraffic one = with_uses(each.group, [&](auto uses) { return uses.store(each.piece, fetches); });
     all.lacked += one.lacked, all.written += one.written;
   }
   return all;
@@ -196,28 +203,29 @@ L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
 std::int64_t L2Cache::read_last(int entry, int side) {
   std::int64_t missing = 0;
   for (const Fragment& each : fragments_of(entry))
-    missing += with_uses(each.group, [&](auto uses) { return uses.read_last(place_of(each), side); });
+    missing += with_uses(each.group, [&](auto uses) { return uses.read_last(each.piece, side); });
   return missing;
 }
 
 std::int64_t L2Cache::overwritten(int entry) {
   std::int64_t bytes = 0;
   for (const Fragment& each : fragments_of(entry))
-    bytes += with_uses(each.group, [&](auto uses) { return uses.overwritten(place_of(each)); });
+    bytes += with_uses(each.group, [&](auto uses) { return uses.overwritten(each.piece); });
   return bytes;
 }
 
 void L2Cache::later(Use use, int entry, int side, int tally) {
-  const auto depth = static_cast<std::size_t>(depth_);
-  if (!waiting_) waiting_.reset(new Waiting[waits_.size() * depth]);  // not zeroed
+  const int depth = depth_;
+  if (!waiting_) waiting_.reset(new Waiting[waits_.size() * static_cast<std::size_t>(depth)]);  // not zeroed
   const auto all = static_cast<std::uint32_t>(tally << 16 | side << 8) | static_cast<std::uint32_t>(use);
-  Waiting* waiting = waiting_.get();
-  int* waits = waits_.data();
+  Waiting* const waiting = waiting_.get();
+  int* const waits = waits_.data();
   for (const Fragment& each : fragments_of(entry)) {
     const auto group = static_cast<std::size_t>(each.group);
-    waiting[group * depth + static_cast<std::size_t>(waits[group])] = {each.place, all};
-    if (++waits[group] < depth_) continue;
-    if (depth_ == 1) carry_out(group, tallies_);
+    const int number = waits[group]++;
+    waiting[group * static_cast<std::size_t>(depth) + static_cast<std::size_t>(number)] = {each.piece, all};
+    if (number + 1 < depth) continue;
+    if (depth == 1) carry_out(group, tallies_);
     else carry_out_all();  // groups fill alike
   }
 }
@@ -252,18 +260,18 @@ const L2Cache::Tallies& L2Cache::settle() {
 
 std::int64_t L2Cache::bytes(int entry) const {
   std::int64_t all = 0;
-  for (const Fragment& each : fragments_of(entry)) all += std::int64_t{pieces_[place_of(each)].part} * partitions_;
+  for (const Fragment& each : fragments_of(entry)) all += std::int64_t{part_of(each)} * partitions_;
   return all;
 }
 
 void L2Cache::write_back(int entry) {
   for (const Fragment& each : fragments_of(entry))
     for (int home = 0; home < partitions_; ++home)
-      with_uses(each.group, [&](auto uses) { uses.clean(place_of(each), home); });
+      with_uses(each.group, [&](auto uses) { uses.clean(each.piece, home); });
 }
 
 void L2Cache::drop(int entry) {
-  for (const Fragment& each : fragments_of(entry)) with_uses(each.group, [&](auto uses) { uses.drop(place_of(each)); });
+  for (const Fragment& each : fragments_of(entry)) with_uses(each.group, [&](auto uses) { uses.drop(each.piece); });
 }
 
 }  // namespace tilescope

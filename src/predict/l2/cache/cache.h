@@ -100,43 +100,37 @@ class L2Cache {
   void carry_out_at_once() { depth_ = 1; }
 
  private:
-  static constexpr int absent = -2;  // previous of a line that is in no list
-
+  // A fragment's piece among those of its group, which lie side by side.
   struct Fragment {
     int group = 0;
-    int place = 0;  // of its piece; while fragments are cut: bytes at each home
-  };
-  // A fragment among those of its group, which lie side by side.
-  struct Piece {
-    int part = 0;  // bytes at each home
-    int fragment = 0;
+    int piece = 0;  // while fragments are cut: bytes at each home
   };
   // A use of a piece that waits, in eight bytes.
   struct Waiting {
-    int place;
+    int piece;
     std::uint32_t use_side_tally;  // a byte each, the use last
 
     Use use() const { return static_cast<Use>(use_side_tally & 0xff); }
     int side() const { return static_cast<int>(use_side_tally >> 8 & 0xff); }
     std::size_t tally() const { return use_side_tally >> 16; }
   };
-  // A line of a fragment in a set's order of use, or in the order in which its group was stored.
-  struct LruLink {
-    int previous = absent, next = -1;  // -1: none
+  // A line of a piece in a set's order of use, or its contents in the order in which a group's were stored; or, of the
+  // piece itself, its bytes at each home and its fragment.
+  struct Link {
+    int previous, next;
   };
-  struct List {
-    int oldest = -1, newest = -1;
-    std::int64_t bytes = 0;
-  };
-  enum WriteState : char { never, unwritten, written };
+  static constexpr int absent = -1;               // previous of a line that is in no list
+  static constexpr int written = -2, never = -3;  // previous of contents that are not unwritten
 
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
   void begin_period(std::int64_t period, std::int64_t groups);
-  void sort_by_group(std::size_t groups);
+  template <class Record>
+  void write_records(std::size_t groups);
   std::span<const Fragment> fragments_of(int entry) const;
-  static std::size_t place_of(const Fragment& fragment) { return static_cast<std::size_t>(fragment.place); }
-  std::size_t place_of(int fragment) const { return place_of(fragments_[static_cast<std::size_t>(fragment)]); }
+  int part_of(const Fragment& fragment) const {
+    return links_[static_cast<std::size_t>(fragment.piece + piece_)].previous;
+  }
   void supply(int fragment, int home);   // to a cache before this one, from here or from memory
   void refresh(int fragment, int home);  // what a cache before this one wrote back
   void carry_out(std::size_t group, Tallies& tallies);
@@ -144,7 +138,12 @@ class L2Cache {
 
   // What a piece and its sets do; `bits`: of a partition's number. In piece_uses.h.
   template <int bits>
+  struct Record;
+  template <int bits, bool behind>
   struct PieceUses;
+  // Calls `what` with how the records of pieces are made up.
+  template <class What>
+  auto with_record(const What& what) const;
   // Calls `what` with the uses of a group's pieces.
   template <class What>
   auto with_uses(int group, const What& what);
@@ -160,16 +159,16 @@ class L2Cache {
   };
 
   Cutting cut_;
-  int partitions_ = 1, bits_ = 0;             // bits: of a partition's number, so that no index takes a division
-  std::int64_t room_ = 0, dirty_room_ = 0;    // bytes of a group in a partition
-  std::vector<int> first_;                    // fragment of each entry
-  std::vector<Fragment> fragments_;           // by entry
-  std::vector<Piece> pieces_;                 // by group
-  std::vector<LruLink> links_, dirty_links_;  // by line(); by piece and home
-  std::vector<List> sets_, dirty_;            // by group and side; by group and home
-  std::vector<WriteState> written_;           // by piece and home
-  std::unique_ptr<Waiting[]> waiting_;        // by group, as many as depth_
-  std::vector<int> waits_;                    // by group: how many
+  int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
+  std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
+  std::vector<int> first_;                  // fragment of each entry
+  std::vector<Fragment> fragments_;         // by entry
+  std::vector<Link> links_;  // a record of each piece, those of a group side by side, after one of its own
+  std::vector<int> ends_;    // by group: the place of its own record
+  int piece_ = 0;            // link of a record that says what the piece is
+  std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home
+  std::unique_ptr<Waiting[]> waiting_;                 // by group, as many as depth_
+  std::vector<int> waits_;                             // by group: how many
   int depth_ = 0;
   Tallies tallies_{};
   L2Cache* outer_ = nullptr;

@@ -1,6 +1,7 @@
 #include "predict/l2/cache/frames.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace tilescope {
@@ -40,6 +41,13 @@ FrameSweep::FrameSweep(const LocalFrames& frames, std::size_t slots, std::size_t
       loaded_age_.push_back(static_cast<std::int8_t>((static_cast<double>(i) + inside) * places_ / local_ages));
     }
   }
+  loads_.assign(loaded_age_.size(), 0);
+  for (std::size_t slot = 0; slot < slots; ++slot)
+    for (int place = 0; place < places_; ++place) {
+      const int age = loaded_age(slot, place);
+      std::uint32_t& ages = loads_[static_cast<std::size_t>(entry(slot, (place + age) % places_) - first_entry_)];
+      ages |= std::uint32_t{1} << age;
+    }
 }
 
 int FrameSweep::entry(std::size_t slot, int place) const {
@@ -50,31 +58,31 @@ int FrameSweep::loaded_age(std::size_t slot, int place) const {
   return loaded_age_[slot * static_cast<std::size_t>(places_) + static_cast<std::size_t>(place)];
 }
 
-void FrameSweep::load(L2Cache& cache, std::size_t slot, int place, int age, int side) {
-  const int of = (place - age + places_) % places_;
-  if (loaded_age(slot, of) != age || touches_[slot] < age) return;
-  const bool again = touches_[slot] >= places_;  // not the block's first sweep
-  if (again) traffic_.loads.bytes += static_cast<double>(place_bytes_);
-  cache.later(L2Cache::Use::read_last, entry(slot, of), side, again ? loads : uncounted);
-}
-
 void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
   const auto bytes = static_cast<double>(place_bytes_);
+  const std::int64_t before = touches_[slot]++;
+  const bool again = before >= places_;  // not the block's first sweep
+  // Of the place whose contents are `age` old.
+  const auto entry_of = [&](int age) { return entry(slot, (place - age) & (places_ - 1)); };
   // Ages under a whole frame take turns at some of the touches: looking changes nothing, and takes as long as a touch.
   constexpr int touches_a_look = 5;  // prime to the places of a frame: each place is looked at
   if (places_ > 1 && touched_++ % touches_a_look == 0) {
     const int age = 1 + static_cast<int>(touched_ / touches_a_look % (places_ - 1));
-    if (touches_[slot] >= age) {
+    if (before >= age) {
       traffic_.stores[static_cast<std::size_t>(age)].bytes += bytes;
-      cache.later(L2Cache::Use::overwritten, entry(slot, (place - age + places_) % places_), side, first_tally + age);
+      cache.later(L2Cache::Use::overwritten, entry_of(age), side, first_tally + age);
     }
   }
-  for (int age = 1; age < places_; ++age) load(cache, slot, place, age, side);
-  const bool again = touches_[slot] >= places_;
+  const std::uint32_t all = loads_[static_cast<std::size_t>(entry_of(0) - first_entry_)];
+  const auto load = [&](int age) {
+    if (again) traffic_.loads.bytes += bytes;
+    cache.later(L2Cache::Use::read_last, entry_of(age), side, again ? loads : uncounted);
+  };
+  for (std::uint32_t ages = all & ~std::uint32_t{1}; ages != 0; ages &= ages - 1)
+    if (const int age = std::countr_zero(ages); before >= age) load(age);
   if (again) traffic_.stores.back().bytes += bytes;
-  cache.later(L2Cache::Use::store, entry(slot, place), side, again ? stores : uncounted);
-  load(cache, slot, place, 0, side);
-  ++touches_[slot];
+  cache.later(L2Cache::Use::store, entry_of(0), side, again ? stores : uncounted);
+  if ((all & 1) != 0) load(0);
 }
 
 void FrameSweep::count(const L2Cache::Tallies& tallies) {

@@ -53,13 +53,13 @@ class FrameSweep {
 
  private:
   int entry(std::size_t slot, int place) const;
-  void load(L2Cache& cache, std::size_t slot, int place, int age, int side);
 
   int places_ = 0, first_entry_ = 0;
   std::int64_t touched_ = 0;
   std::int64_t place_bytes_ = 0;
   std::vector<std::int64_t> touches_;    // by slot
   std::vector<std::int8_t> loaded_age_;  // by slot and place
+  std::vector<std::uint32_t> loads_;     // by slot and place: a bit an age of the contents that are loaded there
   FrameTraffic traffic_;
 };
 

@@ -7,179 +7,210 @@
 
 namespace tilescope {
 
-// `bits` is known to the compiler: a walk spends most of its time here.
+// Links of a record: of each line of a piece, by side and home; of its unwritten contents, by home; and the piece. The
+// first record of a group has the ends of its lists instead: of each side's set, and of each home's unwritten contents.
 template <int bits>
+struct L2Cache::Record {
+  static constexpr int dirty = 1 << 2 * bits, piece = dirty + (1 << bits), shift = 2 + bits + bits / 2,
+                       size = 1 << shift;
+  static_assert(piece < size && 2 * (piece + 1) > size);
+};
+
+// `bits` is known to the compiler, and so is whether another cache stands behind this one: a walk spends most of its
+// time here. A piece is known by the place of its record's first link.
+template <int bits, bool behind>
 struct L2Cache::PieceUses {
+  using Of = Record<bits>;
   L2Cache& cache;
-  int group;
-  LruLink* links = cache.links_.data();
-  LruLink* dirty_links = cache.dirty_links_.data();
-  List* sets = cache.sets_.data() + (static_cast<std::size_t>(group) << bits);    // by side
-  List* dirty = cache.dirty_.data() + (static_cast<std::size_t>(group) << bits);  // by home
-  WriteState* states = cache.written_.data();
-  const Piece* pieces = cache.pieces_.data();
-  const std::int64_t room = cache.room_;
+  Link* const links;
+  const int ends;                   // the group's first record
+  std::int64_t* const set_bytes;    // by side
+  std::int64_t* const dirty_bytes;  // by home
+  const std::int64_t room, dirty_room;
+
+  PieceUses(L2Cache& of, int group)
+      : cache(of),
+        links(of.links_.data()),
+        ends(of.ends_[static_cast<std::size_t>(group)]),
+        set_bytes(of.set_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
+        dirty_bytes(of.dirty_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
+        room(of.room_),
+        dirty_room(of.dirty_room_) {}
 
   int partitions() const { return bits < 2 ? 1 << bits : cache.partitions_; }
-  static std::size_t at_partition(std::size_t index, int partition) {
-    return index << bits | static_cast<std::size_t>(partition);
-  }
-  static std::size_t line(std::size_t place, int side, int home) {
-    return at_partition(at_partition(place, side), home);
-  }
-  bool is_there(std::size_t place, int side, int home) const {
-    return links[line(place, side, home)].previous != absent;
-  }
+  static int line(int piece, int side, int home) { return piece + (side << bits) + home; }
+  static int contents(int piece, int home) { return piece + Of::dirty + home; }
+  int part(int piece) const { return links[piece + Of::piece].previous; }
+  int fragment(int piece) const { return links[piece + Of::piece].next; }
+  bool is_there(int piece, int side, int home) const { return links[line(piece, side, home)].previous >= 0; }
 
-  static void put(LruLink* all, List& list, std::size_t at, std::int64_t bytes) {
-    all[at] = {-1, list.newest};
-    (list.newest < 0 ? list.oldest : all[list.newest].previous) = static_cast<int>(at);
-    list.newest = static_cast<int>(at);
-    list.bytes += bytes;
+  // Lists go round through their end, whose next link is the newest.
+  void put(int end, int at) {
+    const int newest = links[end].next;
+    links[at] = {end, newest};
+    links[newest].previous = at, links[end].next = at;
   }
-  static void take(LruLink* all, List& list, std::size_t at, std::int64_t bytes) {
-    const LruLink link = all[at];
-    (link.previous < 0 ? list.newest : all[link.previous].next) = link.next;
-    (link.next < 0 ? list.oldest : all[link.next].previous) = link.previous;
-    all[at].previous = absent;
-    list.bytes -= bytes;
+  void take(int at) {
+    const Link link = links[at];
+    links[link.previous].next = link.next, links[link.next].previous = link.previous;
   }
 
   // Unwritten contents go to DRAM.
-  void clean(std::size_t place, int home) {
-    const std::size_t at = at_partition(place, home);
-    if (states[at] != unwritten) return;
-    states[at] = written;
-    const Piece& own = pieces[place];
-    take(dirty_links, dirty[home], at, own.part);
-    if (cache.outer_ != nullptr) cache.outer_->refresh(own.fragment, home);
+  void clean(int piece, int home) {
+    const int at = contents(piece, home);
+    if (links[at].previous < 0) return;
+    take(at);
+    links[at].previous = written;
+    dirty_bytes[home] -= part(piece);
+    if (behind) cache.outer_->refresh(fragment(piece), home);
   }
 
-  void drop_oldest(List& set) {
-    const auto at = static_cast<std::size_t>(set.oldest), last = (std::size_t{1} << bits) - 1;
-    const std::size_t place = at >> 2 * bits, side = at >> bits & last, home = at & last;
-    take(links, set, at, pieces[place].part);
-    if (side == home) clean(place, static_cast<int>(home));
+  void make_room(int side) {
+    const int end = ends + side;
+    while (set_bytes[side] > room) {
+      const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size;
+      links[end].previous = newer, links[newer].next = end, links[at].previous = absent;
+      set_bytes[side] -= part(piece);
+      const int home = at == line(piece, side, side);
+      if (home & (links[contents(piece, side)].previous >= 0)) clean(piece, side);
+    }
   }
 
   // Whether the line was there.
-  bool use(std::size_t place, int side, int home) {
-    const std::size_t at = line(place, side, home);
-    const LruLink link = links[at];
-    if (link.previous == absent) {
-      List& set = sets[side];
-      put(links, set, at, pieces[place].part);
-      while (set.bytes > room) drop_oldest(set);
-      return false;
+  bool use(int piece, int side, int home) {
+    const int at = line(piece, side, home), end = ends + side;
+    if (links[at].previous == end) return true;  // the newest
+    const bool there = links[at].previous >= 0;
+    if (there) take(at);
+    put(end, at);
+    if (there) return true;
+    set_bytes[side] += part(piece);
+    make_room(side);
+    return false;
+  }
+
+  // Of two homes, the lines of a piece that were read together before lie side by side, and become the newest together;
+  // and so do lines that are not there. Bytes that DRAM supplies.
+  std::int64_t read_both(int piece, int side) {
+    const int first = line(piece, side, 0), second = first + 1, end = ends + side;
+    const int newer = links[first].previous, newest = links[second].previous;
+    if (newer == second) {
+      if (newest == end) return 0;
+      const int older = links[first].next;
+      links[newest].next = older, links[older].previous = newest;
+    } else if ((newer & newest) < 0) {
+      set_bytes[side] += 2 * std::int64_t{part(piece)};
+    } else {
+      return read_each(piece, side);
     }
-    if (link.previous < 0) return true;  // the newest
-    List& set = sets[side];
-    links[link.previous].next = link.next;
-    (link.next < 0 ? set.oldest : links[link.next].previous) = link.previous;
-    links[at] = {-1, set.newest};
-    links[set.newest].previous = static_cast<int>(at);
-    set.newest = static_cast<int>(at);
-    return true;
+    const int before = links[end].next;
+    links[first] = {second, before}, links[second] = {end, first};
+    links[before].previous = first, links[end].next = second;
+    if (newer == second) return 0;
+    make_room(side);
+    return part(piece) + (use(piece, 1 - side, 1 - side) ? 0 : part(piece));
   }
 
-  // Of two homes, the lines of a piece that were read together before lie side by side, and become the newest together.
-  // Whether they did.
-  bool use_both(std::size_t place, int side) {
-    const auto first = static_cast<int>(line(place, side, 0)), second = first + 1;
-    const LruLink older = links[first], newer = links[second];
-    if (older.previous != second || newer.next != first) return false;
-    if (newer.previous < 0) return true;
-    List& set = sets[side];
-    links[newer.previous].next = older.next;
-    (older.next < 0 ? set.oldest : links[older.next].previous) = newer.previous;
-    links[second].previous = -1, links[first].next = set.newest;
-    links[set.newest].previous = first;
-    set.newest = second;
-    return true;
-  }
-
-  // Bytes that DRAM supplies.
-  std::int64_t read(std::size_t place, int side) {
-    if (bits == 1 && use_both(place, side)) return 0;
+  std::int64_t read_each(int piece, int side) {
     std::int64_t missing = 0;
     for (int home = 0; home < partitions(); ++home) {
-      if (use(place, side, home)) continue;  // nobody asks the home
-      if (home != side && use(place, home, home)) continue;
-      missing += pieces[place].part;
-      if (cache.outer_ != nullptr) cache.outer_->supply(pieces[place].fragment, home);
+      if (use(piece, side, home)) continue;  // nobody asks the home
+      if (home != side && use(piece, home, home)) continue;
+      missing += part(piece);
+      if (behind) cache.outer_->supply(fragment(piece), home);
     }
     return missing;
   }
 
-  StoreTraffic store(std::size_t place, bool fetches) {
+  // Bytes that DRAM supplies.
+  std::int64_t read(int piece, int side) {
+    if constexpr (bits == 1 && !behind) return read_both(piece, side);
+    else return read_each(piece, side);
+  }
+
+  StoreTraffic store(int piece, bool fetches) {
     StoreTraffic result;
-    const Piece own = pieces[place];
+    const int bytes = part(piece);
     for (int home = 0; home < partitions(); ++home) {
-      if (!use(place, home, home)) {
-        result.lacked += own.part;
-        if (fetches && cache.outer_ != nullptr) cache.outer_->supply(own.fragment, home);
+      if (!use(piece, home, home)) {
+        result.lacked += bytes;
+        if (behind && fetches) cache.outer_->supply(fragment(piece), home);
       }
-      const std::size_t at = at_partition(place, home);
-      List& stored = dirty[home];
-      if (states[at] == written) result.written += own.part;
-      if (states[at] == unwritten) take(dirty_links, stored, at, own.part);
-      states[at] = unwritten;
-      put(dirty_links, stored, at, own.part);
-      if (!is_there(place, home, home)) clean(place, home);  // it had no room at all
-      while (stored.bytes > cache.dirty_room_) clean(static_cast<std::size_t>(stored.oldest) >> bits, home);
+      const int at = contents(piece, home), end = ends + Of::dirty + home;
+      if (links[at].previous >= 0) {
+        take(at);
+      } else {
+        if (links[at].previous == written) result.written += bytes;
+        dirty_bytes[home] += bytes;
+      }
+      put(end, at);
+      if (!is_there(piece, home, home)) clean(piece, home);  // it had no room at all
+      while (dirty_bytes[home] > dirty_room) clean(links[end].previous & -Of::size, home);
     }
     return result;
   }
 
-  std::int64_t read_last(std::size_t place, int side) {
+  std::int64_t read_last(int piece, int side) {
     std::int64_t missing = 0;
     for (int home = 0; home < partitions(); ++home)
-      if (home == side ? !use(place, home, home) : !is_there(place, side, home) && !is_there(place, home, home))
-        missing += pieces[place].part;
+      if (home == side ? !use(piece, home, home) : !is_there(piece, side, home) && !is_there(piece, home, home))
+        missing += part(piece);
     return missing;
   }
 
-  std::int64_t overwritten(std::size_t place) const {
+  std::int64_t overwritten(int piece) const {
     std::int64_t bytes = 0;
     for (int home = 0; home < partitions(); ++home)
-      if (states[at_partition(place, home)] == written) bytes += pieces[place].part;
+      if (links[contents(piece, home)].previous == written) bytes += part(piece);
     return bytes;
   }
 
   // As if it had never been here.
-  void drop(std::size_t place) {
-    const Piece& own = pieces[place];
+  void drop(int piece) {
     for (int home = 0; home < partitions(); ++home) {
-      clean(place, home);
-      states[at_partition(place, home)] = never;
+      clean(piece, home);
+      links[contents(piece, home)].previous = never;
       for (int side = 0; side < partitions(); ++side)
-        if (is_there(place, side, home)) take(links, sets[side], line(place, side, home), own.part);
+        if (is_there(piece, side, home)) {
+          const int at = line(piece, side, home);
+          take(at);
+          links[at].previous = absent, set_bytes[side] -= part(piece);
+        }
     }
   }
 
   void carry_out(std::span<const Waiting> all, Tallies& tallies) {
     for (const Waiting& each : all) {
-      const auto place = static_cast<std::size_t>(each.place);
       Tally& tally = tallies[each.tally()];
       if (each.use() == Use::read) {
-        tally.lacked += read(place, each.side());
+        tally.lacked += read(each.piece, each.side());
       } else if (each.use() == Use::store) {
-        const StoreTraffic stored = store(place, false);
+        const StoreTraffic stored = store(each.piece, false);
         tally.lacked += stored.lacked, tally.written += stored.written;
       } else if (each.use() == Use::read_last) {
-        tally.lacked += read_last(place, each.side());
+        tally.lacked += read_last(each.piece, each.side());
       } else {
-        tally.written += overwritten(place);
+        tally.written += overwritten(each.piece);
       }
     }
   }
 };
 
 template <class What>
+auto L2Cache::with_record(const What& what) const {
+  if (bits_ == 0) return what(Record<0>{});
+  if (bits_ == 1) return what(Record<1>{});
+  return what(Record<2>{});
+}
+
+template <class What>
 auto L2Cache::with_uses(int group, const What& what) {
-  if (bits_ == 0) return what(PieceUses<0>{*this, group});
-  if (bits_ == 1) return what(PieceUses<1>{*this, group});
-  return what(PieceUses<2>{*this, group});
+  const auto of = [&]<bool behind>() {
+    if (bits_ == 0) return what(PieceUses<0, behind>(*this, group));
+    if (bits_ == 1) return what(PieceUses<1, behind>(*this, group));
+    return what(PieceUses<2, behind>(*this, group));
+  };
+  return outer_ == nullptr ? of.template operator()<false>() : of.template operator()<true>();
 }
 
 }  // namespace tilescope
