@@ -215,24 +215,30 @@ std::int64_t L2Cache::overwritten(int entry) {
 }
 
 void L2Cache::later(Use use, int entry, int side, int tally) {
-  const int depth = depth_;
-  if (!waiting_) waiting_.reset(new Waiting[waits_.size() * static_cast<std::size_t>(depth)]);  // not zeroed
+  if (!waiting_) waiting_.reset(new Waiting[waits_.size() * queue_size()]);  // not zeroed
   const auto all = static_cast<std::uint32_t>(tally << 16 | side << 8) | static_cast<std::uint32_t>(use);
+  const int depth = depth_;
+  const std::size_t size = queue_size();
   Waiting* const waiting = waiting_.get();
   int* const waits = waits_.data();
-  for (const Fragment& each : fragments_of(entry)) {
-    const auto group = static_cast<std::size_t>(each.group);
-    const int number = waits[group]++;
-    waiting[group * static_cast<std::size_t>(depth) + static_cast<std::size_t>(number)] = {each.piece, all};
-    if (number + 1 < depth) continue;
-    if (depth == 1) carry_out(group, tallies_);
-    else carry_out_all();  // groups fill alike
+  const auto number = static_cast<std::size_t>(entry);
+  const Fragment* const end = fragments_.data() + first_[number + 1];
+  for (const Fragment* each = fragments_.data() + first_[number]; each != end; ++each) {
+    const auto group = static_cast<std::size_t>(each->group);
+    const int before = waits[group]++;
+    waiting[group * size + static_cast<std::size_t>(before)] = {each->piece, all};
+    if (before + 1 == depth) [[unlikely]] carry_out_full(group);
   }
+}
+
+void L2Cache::carry_out_full(std::size_t group) {
+  if (depth_ == 1) carry_out(group, tallies_);
+  else carry_out_all();  // groups fill alike
 }
 
 void L2Cache::carry_out(std::size_t group, Tallies& tallies) {
   const auto count = static_cast<std::size_t>(std::exchange(waits_[group], 0));
-  const Waiting* first = waiting_.get() + group * static_cast<std::size_t>(depth_);
+  const Waiting* first = waiting_.get() + group * queue_size();
   with_uses(static_cast<int>(group), [&](auto uses) { uses.carry_out(std::span(first, count), tallies); });
 }
 

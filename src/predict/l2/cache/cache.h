@@ -134,6 +134,8 @@ class L2Cache {
   void supply(int fragment, int home);   // to a cache before this one, from here or from memory
   void refresh(int fragment, int home);  // what a cache before this one wrote back
   void carry_out(std::size_t group, Tallies& tallies);
+  std::size_t queue_size() const { return static_cast<std::size_t>(depth_); }
+  void carry_out_full(std::size_t group);
   void carry_out_all();  // groups side by side
 
   // What a piece and its sets do; `bits`: of a partition's number. In piece_uses.h.

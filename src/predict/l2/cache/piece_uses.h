@@ -47,7 +47,9 @@ struct L2Cache::PieceUses {
   // Lists go round through their end, whose next link is the newest.
   void put(int end, int at) {
     const int newest = links[end].next;
-    links[at] = {end, newest};
+    links[at].previous = end;
+    asm("");
+    links[at].next = newest;
     links[newest].previous = at, links[end].next = at;
   }
   void take(int at) {
@@ -65,7 +67,7 @@ struct L2Cache::PieceUses {
     if (behind) cache.outer_->refresh(fragment(piece), home);
   }
 
-  void make_room(int side) {
+  [[gnu::always_inline]] void make_room(int side) {
     const int end = ends + side;
     while (set_bytes[side] > room) {
       const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size;
@@ -77,7 +79,7 @@ struct L2Cache::PieceUses {
   }
 
   // Whether the line was there.
-  bool use(int piece, int side, int home) {
+  [[gnu::always_inline]] bool use(int piece, int side, int home) {
     const int at = line(piece, side, home), end = ends + side;
     if (links[at].previous == end) return true;  // the newest
     const bool there = links[at].previous >= 0;
@@ -128,10 +130,8 @@ struct L2Cache::PieceUses {
     else return read_each(piece, side);
   }
 
-  StoreTraffic store(int piece, bool fetches) {
-    StoreTraffic result;
-    const int bytes = part(piece);
-    for (int home = 0; home < partitions(); ++home) {
+  [[gnu::always_inline]] void store_at(int piece, int home, bool fetches, StoreTraffic& result) {
+      const int bytes = part(piece);
       if (!use(piece, home, home)) {
         result.lacked += bytes;
         if (behind && fetches) cache.outer_->supply(fragment(piece), home);
@@ -146,7 +146,14 @@ struct L2Cache::PieceUses {
       put(end, at);
       if (!is_there(piece, home, home)) clean(piece, home);  // it had no room at all
       while (dirty_bytes[home] > dirty_room) clean(links[end].previous & -Of::size, home);
-    }
+  }
+  [[gnu::always_inline]] StoreTraffic store(int piece, bool fetches) {
+    StoreTraffic result;
+    if constexpr (bits < 2) {
+      store_at(piece, 0, fetches, result);
+      if (bits == 1) store_at(piece, 1, fetches, result);
+    } else
+    for (int home = 0; home < partitions(); ++home) store_at(piece, home, fetches, result);
     return result;
   }
 
