@@ -151,16 +151,17 @@ void L2Cache::write_records(std::size_t groups) {
   ends_.assign(groups + 1, 0);
   for (const Fragment& each : fragments_) ends_[static_cast<std::size_t>(each.group) + 1] += Record::size;
   for (std::size_t group = 0; group < groups; ++group) ends_[group + 1] += ends_[group] + Record::size;
-  links_.resize(static_cast<std::size_t>(ends_[groups]));
+  blocks_ = std::make_unique_for_overwrite<LinkBlock[]>((static_cast<std::size_t>(ends_[groups]) + 7) / 8);
+  links_ = blocks_[0].links;
   std::vector<int> next(ends_.begin(), ends_.end() - 1);
   for (std::size_t group = 0; group < groups; ++group, next[group - 1] += Record::size)
     for (int i = 0; i < Record::piece; ++i)
-      links_[static_cast<std::size_t>(next[group] + i)] = {next[group] + i, next[group] + i};
+      links_[next[group] + i] = {next[group] + i, next[group] + i};
   for (std::size_t f = 0; f < fragments_.size(); ++f) {
     Fragment& own = fragments_[f];
     int& place = next[static_cast<std::size_t>(own.group)];
     const int part = std::exchange(own.piece, place);
-    Link* const record = links_.data() + std::exchange(place, place + Record::size);
+    Link* const record = links_ + std::exchange(place, place + Record::size);
     std::fill_n(record, Record::dirty, Link{absent, 0});
     std::fill_n(record + Record::dirty, Record::piece - Record::dirty, Link{never, 0});
     record[Record::piece] = {part, static_cast<int>(f)};

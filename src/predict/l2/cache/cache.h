@@ -129,7 +129,7 @@ class L2Cache {
   void write_records(std::size_t groups);
   std::span<const Fragment> fragments_of(int entry) const;
   int part_of(const Fragment& fragment) const {
-    return links_[static_cast<std::size_t>(fragment.piece + piece_)].previous;
+    return links_[fragment.piece + piece_].previous;
   }
   void supply(int fragment, int home);   // to a cache before this one, from here or from memory
   void refresh(int fragment, int home);  // what a cache before this one wrote back
@@ -165,7 +165,12 @@ class L2Cache {
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   std::vector<int> first_;                  // fragment of each entry
   std::vector<Fragment> fragments_;         // by entry
-  std::vector<Link> links_;  // a record of each piece, those of a group side by side, after one of its own
+  // A record of each piece, those of a group side by side, after one of its own.
+  struct alignas(64) LinkBlock {
+    Link links[8];
+  };
+  std::unique_ptr<LinkBlock[]> blocks_;
+  Link* links_ = nullptr;
   std::vector<int> ends_;    // by group: the place of its own record
   int piece_ = 0;            // link of a record that says what the piece is
   std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home

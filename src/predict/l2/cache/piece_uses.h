@@ -30,7 +30,7 @@ struct L2Cache::PieceUses {
 
   PieceUses(L2Cache& of, int group)
       : cache(of),
-        links(of.links_.data()),
+        links(of.links_),
         ends(of.ends_[static_cast<std::size_t>(group)]),
         set_bytes(of.set_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
         dirty_bytes(of.dirty_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
@@ -47,9 +47,7 @@ struct L2Cache::PieceUses {
   // Lists go round through their end, whose next link is the newest.
   void put(int end, int at) {
     const int newest = links[end].next;
-    links[at].previous = end;
-    asm("");
-    links[at].next = newest;
+    links[at].previous = end, links[at].next = newest;
     links[newest].previous = at, links[end].next = at;
   }
   void take(int at) {
