@@ -47,29 +47,29 @@ using Starts = std::priority_queue<BlockStart, std::vector<BlockStart>, std::gre
 class NextUnit {
  public:
   explicit NextUnit(std::size_t units)
-      : leaves_(std::bit_ceil(std::max<std::size_t>(1, units))), times_(leaves_, never), earliest_(2 * leaves_) {
-    for (std::size_t i = 0; i < leaves_; ++i) earliest_[leaves_ + i] = static_cast<std::int32_t>(i);
+      : leaves_(std::bit_ceil(std::max<std::size_t>(1, units))), earliest_(2 * leaves_) {
+    for (std::size_t i = 0; i < leaves_; ++i) earliest_[leaves_ + i] = {std::bit_cast<std::uint64_t>(never), i};
     for (std::size_t node = leaves_; --node > 0;) earliest_[node] = earliest_[2 * node];
   }
   void set(std::int32_t unit, double time) {
-    times_[static_cast<std::size_t>(unit)] = time;
-    for (std::size_t node = (leaves_ + static_cast<std::size_t>(unit)) / 2; node > 0; node /= 2) {
-      const std::int32_t one = earliest_[2 * node], other = earliest_[2 * node + 1];
-      // Nobody can foresee which is earlier: a choice without a branch.
-      const auto second =
-          -static_cast<std::int32_t>(times_[static_cast<std::size_t>(other)] < times_[static_cast<std::size_t>(one)]);
-      const std::int32_t now = one ^ ((one ^ other) & second);
-      const std::int32_t before = std::exchange(earliest_[node], now);
-      if (now == before && now != unit) return;  // those above do not know this unit
+    UnitTime own{std::bit_cast<std::uint64_t>(time), static_cast<std::uint64_t>(unit)};
+    std::size_t node = leaves_ + static_cast<std::size_t>(unit);
+    for (earliest_[node] = own; node > 1; node /= 2, earliest_[node] = own) {
+      const UnitTime other = earliest_[node ^ 1];
+      // Nobody can foresee which is earlier: a choice without a branch. An odd node comes after the other.
+      const std::uint64_t others = -static_cast<std::uint64_t>(other.time < own.time + (node & 1));
+      own.time ^= (own.time ^ other.time) & others, own.unit ^= (own.unit ^ other.unit) & others;
     }
   }
-  std::int32_t unit() const { return earliest_[1]; }
-  double time() const { return times_[static_cast<std::size_t>(unit())]; }
+  std::int32_t unit() const { return static_cast<std::int32_t>(earliest_[1].unit); }
+  double time() const { return std::bit_cast<double>(earliest_[1].time); }
 
  private:
+  struct UnitTime {
+    std::uint64_t time, unit;  // time: bits of a number that is not negative, which are in its order
+  };
   std::size_t leaves_;
-  std::vector<double> times_;
-  std::vector<std::int32_t> earliest_;  // by node: the root is 1, children of n are 2 n and 2 n + 1
+  std::vector<UnitTime> earliest_;  // by node: the root is 1, children of n are 2 n and 2 n + 1
 };
 
 // A tile of a block, by its place among those of all blocks.

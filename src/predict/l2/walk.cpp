@@ -94,7 +94,8 @@ class Walker {
       }
     };
     for (std::int64_t now = 0; running > 0; now += unit / phases_, ++round_) {
-      for (Slot& slot : slots_) run_until(slot, now);
+      for (Slot& slot : slots_)
+        if (slot.busy && slot.next_time <= now) run_until(slot, now);
       // Blocks that end in the same step end in no order: the next ones go to their slots at random, so that neighbours
       // in issue order come to both sides of the L2.
       while (!ended_.empty()) {

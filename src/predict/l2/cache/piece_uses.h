@@ -89,26 +89,29 @@ struct L2Cache::PieceUses {
     return false;
   }
 
-  // Of two homes, the lines of a piece that were read together before lie side by side, and become the newest together;
-  // and so do lines that are not there. Bytes that DRAM supplies.
-  std::int64_t read_both(int piece, int side) {
+  // Of two homes, the lines of a piece that were read together before lie side by side, and become the newest together:
+  // whether they did.
+  bool use_both(int piece, int side) {
     const int first = line(piece, side, 0), second = first + 1, end = ends + side;
-    const int newer = links[first].previous, newest = links[second].previous;
-    if (newer == second) {
-      if (newest == end) return 0;
-      const int older = links[first].next;
-      links[newest].next = older, links[older].previous = newest;
-    } else if ((newer & newest) < 0) {
-      set_bytes[side] += 2 * std::int64_t{part(piece)};
-    } else {
-      return read_each(piece, side);
-    }
-    const int before = links[end].next;
-    links[first] = {second, before}, links[second] = {end, first};
-    links[before].previous = first, links[end].next = second;
-    if (newer == second) return 0;
+    if (links[first].previous != second) return false;
+    const int newer = links[second].previous;
+    if (newer == end) return true;
+    const int older = links[first].next, newest = links[end].next;
+    links[newer].next = older, links[older].previous = newer;
+    links[first].next = newest, links[newest].previous = first;
+    links[second].previous = end, links[end].next = second;
+    return true;
+  }
+  // Bytes that DRAM supplies of a piece whose lines do not lie side by side.
+  [[gnu::noinline]] std::int64_t read_both(int piece, int side) {
+    const int first = line(piece, side, 0), second = first + 1, end = ends + side;
+    if (is_there(piece, side, 0) || is_there(piece, side, 1)) return read_each(piece, side);
+    const int newest = links[end].next, bytes = part(piece);
+    links[first] = {second, newest}, links[second] = {end, first};
+    links[newest].previous = first, links[end].next = second;
+    set_bytes[side] += 2 * std::int64_t{bytes};
     make_room(side);
-    return part(piece) + (use(piece, 1 - side, 1 - side) ? 0 : part(piece));
+    return use(piece, 1 - side, 1 - side) ? bytes : 2 * std::int64_t{bytes};
   }
 
   std::int64_t read_each(int piece, int side) {
@@ -124,26 +127,26 @@ struct L2Cache::PieceUses {
 
   // Bytes that DRAM supplies.
   std::int64_t read(int piece, int side) {
-    if constexpr (bits == 1 && !behind) return read_both(piece, side);
+    if constexpr (bits == 1 && !behind) return use_both(piece, side) ? 0 : read_both(piece, side);
     else return read_each(piece, side);
   }
 
   [[gnu::always_inline]] void store_at(int piece, int home, bool fetches, StoreTraffic& result) {
-      const int bytes = part(piece);
-      if (!use(piece, home, home)) {
-        result.lacked += bytes;
-        if (behind && fetches) cache.outer_->supply(fragment(piece), home);
-      }
-      const int at = contents(piece, home), end = ends + Of::dirty + home;
-      if (links[at].previous >= 0) {
-        take(at);
-      } else {
-        if (links[at].previous == written) result.written += bytes;
-        dirty_bytes[home] += bytes;
-      }
-      put(end, at);
-      if (!is_there(piece, home, home)) clean(piece, home);  // it had no room at all
-      while (dirty_bytes[home] > dirty_room) clean(links[end].previous & -Of::size, home);
+    const int bytes = part(piece);
+    if (!use(piece, home, home)) {
+      result.lacked += bytes;
+      if (behind && fetches) cache.outer_->supply(fragment(piece), home);
+    }
+    const int at = contents(piece, home), end = ends + Of::dirty + home;
+    if (links[at].previous >= 0) {
+      take(at);
+    } else {
+      if (links[at].previous == written) result.written += bytes;
+      dirty_bytes[home] += bytes;
+    }
+    put(end, at);
+    if (!is_there(piece, home, home)) clean(piece, home);  // it had no room at all
+    while (dirty_bytes[home] > dirty_room) clean(links[end].previous & -Of::size, home);
   }
   [[gnu::always_inline]] StoreTraffic store(int piece, bool fetches) {
     StoreTraffic result;
@@ -151,7 +154,7 @@ struct L2Cache::PieceUses {
       store_at(piece, 0, fetches, result);
       if (bits == 1) store_at(piece, 1, fetches, result);
     } else
-    for (int home = 0; home < partitions(); ++home) store_at(piece, home, fetches, result);
+      for (int home = 0; home < partitions(); ++home) store_at(piece, home, fetches, result);
     return result;
   }
 
