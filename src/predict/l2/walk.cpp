@@ -273,7 +273,8 @@ class Walker {
     const int tile = block_of(slot).tile[i];
     const bool adds = tiles_.list[i].kind == TileStream::Kind::add;
     const bool fetches = std::exchange(seen_[static_cast<std::size_t>(tile)], 1) != 0 && adds;
-    if (later_) return caches_.l2(0).later(L2Cache::Use::store, tile, 0, tally(fetches ? additions : stores, i));
+    const L2Cache::Use use = adds ? L2Cache::Use::store_at_home : L2Cache::Use::store;
+    if (later_) return caches_.l2(0).later(use, tile, slot.side, tally(fetches ? additions : stores, i));
     const CacheHierarchy::Moved stored = caches_.store(tile, slot.cache, adds);
     written_[i] += stored.written;
     if (fetches) fetched_[i] += stored.lacked, from_memory_[i] += stored.from_memory;

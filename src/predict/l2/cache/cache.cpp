@@ -12,6 +12,9 @@ namespace tilescope {
 namespace {
 
 constexpr std::int64_t finest_piece = 64 << 10;   // bytes
+// Of sampled sets. Homes alternate by as much (hardware/README.md), and finer ones change nothing.
+constexpr std::int64_t sampled_piece = 4 << 10;
+constexpr std::int64_t sampled_groups = 256;  // at least, of all slices: the sum of their misses is within a percent
 constexpr std::int64_t small_part = 16;           // of an entry: a smaller piece comes and goes with the others
 constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces,
 constexpr std::int64_t most_groups = 1 << 18;     // and so is a larger L2
@@ -101,7 +104,8 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
       for (int slice = 0; slice < slices; ++slice) {
         const std::int64_t turned = number - cut_.begin + cut_.turn[static_cast<std::size_t>(slice)],
                            group = turned < groups ? turned : turned - groups;
-        fragments_.push_back({static_cast<int>(group * slices + slice), cut_.part});
+        if (const std::int64_t own = looked_after(group, slice); own >= 0)
+          fragments_.push_back({static_cast<int>(own * slices + slice), cut_.part});
       }
       at = end;
     }
@@ -124,20 +128,54 @@ std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const Ca
   return bytes;
 }
 
+// -1: another group stands for it.
+std::int64_t L2Cache::looked_after(std::int64_t group, int slice) const {
+  if (sample_.every == 1) return group;
+  const std::int64_t run = group / sample_.every, runs = std::ssize(sample_.chosen) / slices;
+  if (run >= runs || sample_.chosen[static_cast<std::size_t>(run * slices + slice)] != group) return -1;
+  return run;
+}
+
+void L2Cache::choose_sample(std::int64_t groups) {
+  sample_ = {.every = std::max<std::int64_t>(1, groups / sampled_groups)};
+  const std::int64_t of_a_slice = groups / slices, runs = of_a_slice / sample_.every;
+  if (sample_.every == 1) return;
+  sample_.stands_for = static_cast<double>(of_a_slice) / static_cast<double>(runs);
+  for (std::int64_t i = 0; i < runs * slices; ++i) {
+    const auto chance = static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(i)) >> 33);
+    sample_.chosen.push_back(i / slices * sample_.every + chance % sample_.every);
+  }
+}
+
+void L2Cache::reset_sample(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
+  std::int64_t fragment = fragment_bytes(shape, pieces);
+  if (fragment == 0) return reset(shape, pieces, first, fragment);
+  fragment = std::max(sampled_piece, fragment / (finest_piece / sampled_piece));
+  choose_sample(shape.capacity / shape.ways / fragment * slices);
+  place(shape, pieces, first, fragment);
+}
+
 void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
+                    std::int64_t fragment) {
+  sample_ = {};
+  place(shape, pieces, first, fragment);
+}
+
+void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
                     std::int64_t fragment) {
   partitions_ = shape.partitions;
   bits_ = std::bit_width(static_cast<unsigned>(partitions_ - 1));
   outer_ = nullptr, supplied_ = 0;
   const std::int64_t ways = shape.ways > 0 || fragment == 0 ? shape.ways : shape.capacity / fragment;  // one set
-  const std::int64_t groups =
+  const std::int64_t all_groups =
       fragment == 0 ? 1
                     : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices;
-  room_ = shape.capacity / partitions_ / groups;
+  const std::int64_t groups = sample_.every == 1 ? all_groups : std::ssize(sample_.chosen);
+  room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
   set_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   dirty_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
-  cut(pieces, first, groups, fragment);
+  cut(pieces, first, all_groups, fragment);
   with_record([&](auto record) { write_records<decltype(record)>(static_cast<std::size_t>(groups)); });
   constexpr std::int64_t most_waiting = 1 << 18, most_depth = 1024;
   depth_ = static_cast<int>(std::clamp<std::int64_t>(most_waiting / groups, 1, most_depth));
@@ -262,6 +300,10 @@ void L2Cache::carry_out_all() {
 
 const L2Cache::Tallies& L2Cache::settle() {
   carry_out_all();
+  for (Tally& tally : tallies_)
+    tally.lacked = std::llround(static_cast<double>(tally.lacked) * sample_.stands_for),
+    tally.written = std::llround(static_cast<double>(tally.written) * sample_.stands_for);
+  sample_.stands_for = 1;
   return tallies_;
 }
 

@@ -3,8 +3,9 @@
 // - A line has a home partition; homes alternate finely, so each is home to an equal part of any data. A unit reads on
 //   its own side; what is not there comes from the home, which keeps it too. So what all units read takes its size in
 //   every partition (sweeps by all units stay whole up to half of an H200's L2), what one unit reads takes its size on
-//   that unit's side and its home's part on the others (0.75 of the L2), what is only added to or stored its home's
-//   part (all of it).
+//   that unit's side and its home's part on the others (0.75 of the L2), what is only added to its home's part (all of
+//   it). What a unit stores takes as much as what it reads: a copy stays on its side (validate/tools/beside_streams).
+//   Local memory does not: the first-level cache holds it, and its lines come to the L2 later.
 // - Data that hits on the reader's side is not refreshed at home; data stored is, and copies stay.
 // - A set keeps its `ways` most recent lines, of which at most `dirty_ways` are unwritten: the oldest beyond that is
 //   written to DRAM and stays as clean data.
@@ -61,6 +62,9 @@ class L2Cache {
   void reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
   static std::int64_t fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces);
+  // The same for `later` alone: fragments are finer, as small as the data that shares its neighbours' fate in a real L2,
+  // and some of the sets stand for all.
+  void reset_sample(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first);
   // What this cache lacks comes from `outer`, and what it writes back goes through there.
   void put_behind(L2Cache& outer) { outer_ = &outer; }
   // Bytes that memory supplied to the caches before this one, since the last call.
@@ -70,8 +74,9 @@ class L2Cache {
   // The same by loads that are marked as the last use (LDL.LU): data whose home is the unit's side is refreshed; other
   // data comes from its home, which leaves no copy and refreshes nothing (validate/microbench/last_use).
   std::int64_t read_last(int entry, int side);
-  // The entry is stored or added to: bytes it lacked, which an addition fetches (`fetches`: from the outer cache); and
-  // bytes of its earlier contents that had gone to DRAM (0 when it was never stored).
+  // The entry is stored or added to at home, and no copy stays elsewhere: bytes it lacked, which an addition fetches
+  // (`fetches`: from the outer cache); and bytes of its earlier contents that had gone to DRAM (0 when it was never
+  // stored).
   struct StoreTraffic {
     std::int64_t lacked = 0, written = 0;
   };
@@ -86,7 +91,8 @@ class L2Cache {
 
   // The same for callers that need sums alone, and faster: carried out later, for one group of sets after the other,
   // whose lines then are near. Groups do not see each other.
-  enum class Use : std::uint8_t { read, read_last, store, overwritten };
+  // store: by a unit of `side`, which keeps a copy; store_at_home: as `store` above.
+  enum class Use : std::uint8_t { read, read_last, store, store_at_home, overwritten };
   struct Tally {
     std::int64_t lacked = 0, written = 0;  // bytes
   };
@@ -125,6 +131,10 @@ class L2Cache {
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
   void begin_period(std::int64_t period, std::int64_t groups);
+  void place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
+             std::int64_t fragment);
+  void choose_sample(std::int64_t groups);
+  std::int64_t looked_after(std::int64_t group, int slice) const;
   template <class Record>
   void write_records(std::size_t groups);
   std::span<const Fragment> fragments_of(int entry) const;
@@ -160,7 +170,15 @@ class L2Cache {
     int part = 0;
   };
 
+  // Of `every` groups of a slice that lie side by side one is looked after, if more than one is one of them.
+  struct Sample {
+    std::int64_t every = 1;
+    double stands_for = 1;               // groups, each of those that are looked after
+    std::vector<std::int64_t> chosen{};  // by slice, by run of groups: which one
+  };
+
   Cutting cut_;
+  Sample sample_;
   int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   std::vector<int> first_;                  // fragment of each entry

@@ -12,13 +12,14 @@ void CacheHierarchy::reset(const CacheShape& shape, std::span<const CachePiece> 
   std::int64_t fragment = L2Cache::fragment_bytes(shape, pieces);
   if (has_last_level_) fragment = std::max(fragment, L2Cache::fragment_bytes(last, pieces));
   l2_ = std::vector<L2Cache>(static_cast<std::size_t>(shape.caches));
+  stored_by_.clear();
+  if (is_alone()) return l2_.front().reset_sample(shape, pieces, first);
   if (has_last_level_) last_level_.reset(last, pieces, first, fragment);
   for (L2Cache& each : l2_) {
     each.reset(shape, pieces, first, fragment);
     if (has_last_level_) each.put_behind(last_level_);
-    if (!is_alone()) each.carry_out_at_once();
+    each.carry_out_at_once();
   }
-  stored_by_.clear();
   if (shape.caches > 1) stored_by_.assign(first.size() - 1, -1);
 }
 

@@ -158,6 +158,12 @@ struct L2Cache::PieceUses {
     return result;
   }
 
+  // A copy on the side of a unit that has stored the piece.
+  void keep_copy(int piece, int side) {
+    for (int home = 0; home < partitions(); ++home)
+      if (home != side) use(piece, side, home);
+  }
+
   std::int64_t read_last(int piece, int side) {
     std::int64_t missing = 0;
     for (int home = 0; home < partitions(); ++home)
@@ -192,9 +198,10 @@ struct L2Cache::PieceUses {
       Tally& tally = tallies[each.tally()];
       if (each.use() == Use::read) {
         tally.lacked += read(each.piece, each.side());
-      } else if (each.use() == Use::store) {
+      } else if (each.use() == Use::store || each.use() == Use::store_at_home) {
         const StoreTraffic stored = store(each.piece, false);
         tally.lacked += stored.lacked, tally.written += stored.written;
+        if (each.use() == Use::store) keep_copy(each.piece, each.side());
       } else if (each.use() == Use::read_last) {
         tally.lacked += read_last(each.piece, each.side());
       } else {
