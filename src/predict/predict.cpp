@@ -48,8 +48,7 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
       add_memory_wait(hardware, each, result);
     }
     // Launches: the gap before each.
-    if (at_work(point, Mechanism::launch_gaps))
-      time.launch += launch_seconds(hardware, launch.bound.how, repeats.gone);
+    if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, repeats.gone);
     time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
     add_energy(launch_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true)), energy);
