@@ -42,8 +42,9 @@ struct MeasuredRates {
     Value latency_near, latency_far;          // clk, a dependent load that hits near or far from the SM
     Value capacity_private, capacity_shared;  // B: most that hits again, read by one SM each or by all SMs
     // By DRAM counters and percent: B used in a partition since a line's last use at which so many percent of lines are
-    // gone; B stored in the L2 since a line was at which so many percent have been written to DRAM.
-    ByCount gone, written;
+    // gone; B stored in the L2 since a line was at which so many percent have been written to DRAM; B that each launch
+    // reads, after another, of which so many percent come from DRAM.
+    ByCount gone, written, again;
   } l2;
   struct {
     Value load, store;         // B/clk a unit, 16 B a thread without conflicts
@@ -158,6 +159,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("l2", "capacity_shared", bytes, r.l2.capacity_shared);
   visit("l2", "gone", bytes, r.l2.gone);
   visit("l2", "written", bytes, r.l2.written);
+  visit("l2", "again", bytes, r.l2.again);
   visit("smem", "load", bytes_per_cycle, r.smem.load);
   visit("smem", "store", bytes_per_cycle, r.smem.store);
   visit("smem", "latency", cycles, r.smem.latency);

@@ -44,12 +44,11 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
     // Memory: what stays in the L2 from run to run, and what blocks and memory wait for each other.
     LaunchTime& each = times.emplace_back(time_in_sequence(launch, timed.by_themselves[times.size()], repeats));
     if (point.l2 == L2Model::walk && at_work(point, Mechanism::memory_wait)) {
-      each.memory_wait = memory_wait(launch, each.ramp_seconds, each.highest_hz, repeats.all_stays);
+      each.memory_wait = memory_wait(launch, each.ramp_seconds, each.highest_hz, repeats.gone);
       add_memory_wait(hardware, each, result);
     }
     // Launches: the gap before each.
-    if (at_work(point, Mechanism::launch_gaps))
-      time.launch += launch_seconds(hardware, launch.bound.how, repeats.evicts);
+    if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, repeats.gone);
     time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
     add_energy(launch_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true)), energy);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "base/checked.h"
@@ -48,13 +49,18 @@ double l2_read_seconds(const BoundIsland& bound, const LaunchCounts& counts, dou
   return all > 0 ? std::max(each * leave / all, bytes / l2.read_shared->value) : each;
 }
 
-// The same side by side in L2's ports; 0: not measured.
+// s of what is read and of what is stored, one beside the other: as many bytes each way come at the rate that was
+// measured so, the rest at its own; where nobody measured that, neither holds up the other. 0: not measured.
 double measured_l2(const BoundIsland& bound, const LaunchCounts& counts) {
   const HardwareProfile& hardware = bound.hardware;
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
-  const auto& bytes = counts.traffic.bytes[Boundary::l2];
-  return std::max(l2_read_seconds(bound, counts, static_cast<double>(bytes[0])),
-                  static_cast<double>(bytes[1]) / hardware.measured->l2.write->value);
+  const auto& l2 = hardware.measured->l2;
+  const auto read = static_cast<double>(counts.traffic.read(Boundary::l2)),
+             stored = static_cast<double>(counts.traffic.written(Boundary::l2)), both = std::min(read, stored);
+  const double reads = l2_read_seconds(bound, counts, read), stores = stored / l2.write->value,
+               slower = std::max(reads, stores);
+  if (!l2.write_and_read || both <= 0) return slower;
+  return std::max(slower, both / l2.write_and_read->value + reads * (1 - both / read) + stores * (1 - both / stored));
 }
 
 }  // namespace
@@ -108,6 +114,65 @@ double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts) {
 bool stays_in_l2(const HardwareProfile& hardware, double bytes) {
   const auto& measured = hardware.measured;
   return measured && measured->l2.capacity_private && bytes <= measured->l2.capacity_private->value;
+}
+
+double gone_from_l2(const HardwareProfile& hardware, double bytes) {
+  if (!hardware.measured || hardware.measured->l2.again.size() < 2) return stays_in_l2(hardware, bytes) ? 0 : 1;
+  const auto& again = hardware.measured->l2.again;
+  auto above = std::next(again.begin());
+  while (std::next(above) != again.end() && above->second.value < bytes) ++above;
+  const auto below = std::prev(above);
+  const double percent = static_cast<double>(below->first) + static_cast<double>(above->first - below->first) *
+                                                                 (bytes - below->second.value) /
+                                                                 (above->second.value - below->second.value);
+  return std::clamp(percent / 100, 0.0, 1.0);
+}
+
+namespace {
+
+double sides(const HardwareProfile& hardware) {
+  return hardware.l2_partitions ? static_cast<double>(hardware.l2_partitions->value) : 1;
+}
+
+bool writes(Launches launches, int array) {
+  return array >= 0 && std::any_of(launches.begin(), launches.end(), [array](const LaunchCounts& launch) {
+           return std::any_of(launch.terms.begin(), launch.terms.end(), [array](const Term& term) {
+             return term.array == array && term.boundary == Boundary::hbm && term.direction == Direction::write;
+           });
+         });
+}
+
+}  // namespace
+
+double bytes_between_runs(const HardwareProfile& hardware, Launches launches) {
+  const double elsewhere = 1 - 1 / sides(hardware);
+  double bytes = 0;
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    for (const Term& term : launches[i].terms) {
+      if (term.boundary != Boundary::hbm) continue;
+      const bool is_there = term.direction == Direction::read && writes(launches.first(i), term.array);
+      bytes += static_cast<double>(term.bytes) * (is_there ? elsewhere * elsewhere : 1);
+    }
+  return bytes;
+}
+
+double any_far(const HardwareProfile& hardware, double pieces, double piece_bytes) {
+  constexpr double run_bytes = 4096;
+  const double side = 1 / sides(hardware), homes = std::clamp(pieces * piece_bytes / run_bytes, 1.0, pieces);
+  return 1 - std::pow(side + (1 - side) * std::pow(side, pieces / homes), homes);
+}
+
+double lines_of_fullest_slice(double lines, std::int64_t slices) {
+  const double mean = lines / static_cast<double>(slices);
+  if (mean > 64) return mean + std::sqrt(2 * mean * std::log(static_cast<double>(slices)));  // of normal distributions
+  double at_most = 0, exactly = std::exp(-mean), fullest = 0;  // of one slice: Poisson's distribution
+  for (int k = 0; k < 4096; ++k) {
+    at_most += exactly, exactly *= mean / (k + 1);
+    const double beyond = 1 - std::pow(std::min(1.0, at_most), static_cast<double>(slices));
+    fullest += beyond;
+    if (k > mean && beyond < 1e-9) break;
+  }
+  return std::max({fullest, mean, std::min(1.0, lines)});
 }
 
 }  // namespace tilescope

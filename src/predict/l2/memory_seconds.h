@@ -31,4 +31,21 @@ double tiles_at_work(const BoundIsland& bound, ArrayId id, std::int64_t blocks);
 // measured it.
 bool stays_in_l2(const HardwareProfile& hardware, double bytes);
 
+// The part of so many bytes that has left the L2 when the next run uses them, as measured of launches that read them
+// again; all or nothing where nobody measured that.
+double gone_from_l2(const HardwareProfile& hardware, double bytes);
+
+// Bytes that pass through the L2 between two uses of the same data, as the schedule's launches run again and again.
+// What a launch reads of an earlier one's results is there already, in its home's partition and in its writer's; a
+// reader on neither side gets a copy (validate/tools/written_lines).
+double bytes_between_runs(const HardwareProfile& hardware, Launches launches);
+
+// How likely any line of so many pieces is far, each of which a unit of its own has written: neither its home nor that
+// unit is on the reader's side. A run of addresses has one home (validate/tools/written_lines).
+double any_far(const HardwareProfile& hardware, double pieces, double piece_bytes);
+
+// Lines in the fullest of `slices` that share `lines` lines by a hash: the mean over hashes, lines taken to fall
+// independently of each other.
+double lines_of_fullest_slice(double lines, std::int64_t slices);
+
 }  // namespace tilescope

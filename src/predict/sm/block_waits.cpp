@@ -10,20 +10,22 @@
 namespace tilescope {
 namespace {
 
+// Steps of an array that a block's lanes take side by side.
+std::int64_t side_by_side(const BoundIsland& bound, const WaitLoads& loads) {
+  if (loads.columns == 0) return loads.lanes;
+  const std::int64_t threads = warps_of_block(bound) * lanes_of_warp(bound),
+                     block_columns = std::max<std::int64_t>(1, bound.how.row_threads.columns) * threads,
+                     columns = std::min(bound.point.workload.d_v, block_columns);
+  return std::max<std::int64_t>(1, threads * loads.columns / columns);
+}
+
 // Times that a thread waits for loads of an array in all its steps.
 double times_of(const BoundIsland& bound, const WaitLoads& loads, ArrayId id) {
   const std::int64_t steps = bound.streams(id) ? steps_of(bound.nest) : 1;
-  std::int64_t side_by_side = loads.lanes;
-  if (loads.columns > 0) {
-    const std::int64_t threads = warps_of_block(bound) * lanes_of_warp(bound),
-                       block_columns = std::max<std::int64_t>(1, bound.how.row_threads.columns) * threads,
-                       columns = std::min(bound.point.workload.d_v, block_columns);
-    side_by_side = std::max<std::int64_t>(1, threads * loads.columns / columns);
-  }
   // Threads with one step fewer may wait longer: what is left of a group is loaded one by one.
   const auto waits = [&](std::int64_t own) { return own / loads.group * loads.times + own % loads.group; };
-  const std::int64_t most = ceil_div(steps, side_by_side);
-  return static_cast<double>(steps % side_by_side == 0 ? waits(most) : std::max(waits(most), waits(most - 1)));
+  const std::int64_t at_once = side_by_side(bound, loads), most = ceil_div(steps, at_once);
+  return static_cast<double>(steps % at_once == 0 ? waits(most) : std::max(waits(most), waits(most - 1)));
 }
 
 // Clocks in which the L2 serves one reading of an array of which all warps read lone sectors: few lines, each asked for
@@ -46,20 +48,28 @@ double clocks_of_fullest_slice(const BoundIsland& bound, const LaunchCounts& cou
   return of_line * of_a_line * lines_of_fullest_slice(std::max(1.0, lines * at_once), slices);
 }
 
-}  // namespace
-
-double lines_of_fullest_slice(double lines, std::int64_t slices) {
-  const double mean = lines / static_cast<double>(slices);
-  if (mean > 64) return mean + std::sqrt(2 * mean * std::log(static_cast<double>(slices)));  // of normal distributions
-  double at_most = 0, exactly = std::exp(-mean), fullest = 0;  // of one slice: Poisson's distribution
-  for (int k = 0; k < 4096; ++k) {
-    at_most += exactly, exactly *= mean / (k + 1);
-    const double beyond = 1 - std::pow(std::min(1.0, at_most), static_cast<double>(slices));
-    fullest += beyond;
-    if (k > mean && beyond < 1e-9) break;
-  }
-  return std::max({fullest, mean, std::min(1.0, lines)});
+// Steps of an array, or of the nest if it has fewer, of which a warp waits for all at once.
+double steps_at_once(const BoundIsland& bound, const WaitLoads& loads) {
+  const double of_block = static_cast<double>(side_by_side(bound, loads)),
+               of_warp = loads.columns > 0 ? of_block / static_cast<double>(warps_of_block(bound)) : of_block,
+               all = static_cast<double>(std::max<std::int64_t>(1, steps_of(bound.nest)));
+  return std::clamp(of_warp * static_cast<double>(ceil_div(loads.group, loads.times)), 1.0, all);
 }
+
+// Clocks of a wait for an array that an earlier launch has written, each step by another unit, in the block that waits
+// longest. A wait is as long as that for the farthest of its lines. Of so many blocks with so many waits each, most
+// lines are far for the one with the worst luck.
+double clocks_of_written(const BoundIsland& bound, const WaitLoads& loads, ArrayId id, double times,
+                         const SmRates& rates) {
+  const double all = static_cast<double>(std::max<std::int64_t>(1, steps_of(bound.nest))),
+               step_bytes = static_cast<double>(touched_bytes(bound, id, {})) / all,
+               far = any_far(bound.hardware, steps_at_once(bound, loads), step_bytes),
+               blocks = static_cast<double>(std::max<std::int64_t>(1, grid_blocks(bound))),
+               worst = far + std::sqrt(2 * std::log(blocks) * far * (1 - far) / std::max(1.0, times));
+  return rates.l2_near + std::min(1.0, worst) * (rates.l2_far - rates.l2_near);
+}
+
+}  // namespace
 
 BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, const SmRates& rates) {
   BlockWaits waits;
@@ -73,8 +83,10 @@ BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, con
     const std::int64_t reads = entry == bound.how.sector_reads.end() ? 1 : entry->second;
     const double times = times_of(bound, loads, *id), later = static_cast<double>(reads - 1);
     // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
-    const double busy = clocks_of_fullest_slice(bound, counts, *id, reads, rates);
-    const double hits = std::max(busy, times * rates.l2_far), fresh = std::max(busy, times * rates.far_memory());
+    const double busy = clocks_of_fullest_slice(bound, counts, *id, reads, rates),
+                 hit = from_earlier_launch(bound, *id) ? clocks_of_written(bound, loads, *id, times, rates)
+                                                       : rates.l2_far;
+    const double hits = std::max(busy, times * hit), fresh = std::max(busy, times * rates.far_memory());
     waits.cold += fresh + later * hits;
     waits.warm += (all_stays && from_earlier_launch(bound, *id) ? hits : fresh) + later * hits;
   }

@@ -14,8 +14,4 @@ struct BlockWaits {
 };
 BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, const SmRates& rates);
 
-// Lines in the fullest of `slices` that share `lines` lines by a hash: the mean over hashes, lines taken to fall
-// independently of each other.
-double lines_of_fullest_slice(double lines, std::int64_t slices);
-
 }  // namespace tilescope

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "predict/described_kernel.h"
+#include "predict/l2/memory_seconds.h"
 #include "predict/staged.h"
 
 namespace tilescope {
@@ -59,6 +60,45 @@ TEST_CASE("warps that read sectors of few lines wait for the slice that holds mo
                served = 512 * of_a_line * lines_of_fullest_slice(116, 94);
   // The merge reads them twice: for the maximum and for the weights.
   CHECK(waits(hardware) - waits(without) == doctest::Approx(2 * (served - rates.l2.latency_far->value)));
+}
+
+TEST_CASE("a merge waits as long as its unluckiest block, whose lines lie far where home and writer are far") {
+  const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
+  HardwareProfile hardware = h200();
+  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
+  std::mt19937 random(11);
+  for (const std::int64_t rows : {1, 2, 8, 64})
+    for (const std::int64_t parts : {40, 96, 320}) {
+      Point point = point_of(plan, {1, rows, 1, 1, 64 * parts, 128, 128});
+      point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
+      const Staged stages = staged(plan, hardware, point);
+      const double waits = block_waits(stages.bound[1], stages.counts[1], sm_rates(hardware)).warm;
+      // Each wait of a thread is for two parts of 512 bytes, in 4 KiB runs with one home, by units on random sides.
+      const std::int64_t groups = (parts + 3) / 4, of_thread = groups / 8 * 4 + groups % 8;
+      double sum = 0;
+      constexpr int draws = 200;
+      for (int draw = 0; draw < draws; ++draw) {
+        double most = 0;
+        for (std::int64_t block = 0; block < rows; ++block) {
+          double clocks = 0;
+          for (std::int64_t wait = 0; wait < of_thread; ++wait) {
+            bool far = false;
+            const auto home = random() % 2;
+            for (int part = 0; part < 2; ++part)
+              far |= (rows * 512 >= 4096 ? random() % 2 : home) != 0 && random() % 2 != 0;
+            clocks += far ? 500 : 300;
+          }
+          most = std::max(most, clocks);
+        }
+        sum += most;
+      }
+      CAPTURE(rows);
+      CAPTURE(parts);
+      // Log-sum-exps come before: a lane's, twice.
+      const std::int64_t lane = (parts + 31) / 32, of_lane = lane / 4 + lane % 4;
+      CHECK(waits > sum / draws + static_cast<double>(2 * of_lane) * 300 * 0.9);
+      CHECK(waits < 1.1 * (sum / draws + static_cast<double>(2 * of_lane) * 500));
+    }
 }
 
 // Measured on an H200: 512 blocks of 4 warps, 128 rows of statistics. Mean clocks of four successive readings, by the

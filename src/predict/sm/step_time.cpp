@@ -286,13 +286,31 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   return step;
 }
 
+namespace {
+
+// Units that spill share the L2: a block takes no less than its unit's share of what all of them load and store.
+void share_l2(const LaunchAtSm& launch, double steps, const Faster& faster, BlockClocks& clocks) {
+  const BoundIsland& bound = launch.bound;
+  if (launch.counts.local.stored == 0 || !at_work(bound, Mechanism::leaving_bytes)) return;
+  const std::int64_t blocks = grid_blocks(bound), at_once = std::min(blocks, bound.hardware.units.value);
+  const double share = launch.memory.l2 * highest_clock(bound.hardware, bound.how) * static_cast<double>(at_once) /
+                       faster_by(faster, Lever::l2),
+               around = clocks.fixed * static_cast<double>(blocks);
+  for (std::size_t i = 0; i < clocks.step.size(); ++i)
+    clocks.step[i] = std::max(clocks.step[i], (static_cast<double>(i + 1) * share - around) / steps);
+}
+
+}  // namespace
+
 SmClocks sm_clocks(const LaunchAtSm& launch, const Faster& faster, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
   const double visited = bound.nest.guarded()
                              ? static_cast<double>(visited_points(bound.nest, bound.whole, {}, true))
                              : static_cast<double>(checked_mul(grid_blocks(bound), steps_of(bound.nest)));
   const double steps = std::max(1.0, visited);
-  return {.steps = steps, .step = sm_step(launch, steps, faster, inputs)};
+  SmClocks clocks{.steps = steps, .step = sm_step(launch, steps, faster, inputs)};
+  share_l2(launch, steps, faster, clocks.step.clocks);
+  return clocks;
 }
 
 }  // namespace tilescope

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
@@ -24,9 +26,87 @@ TEST_CASE("a launch waits for the first tiles of its first blocks, and waits lon
   // tile of K and a tile of V.
   const double bytes = 132 * 128 * 128 * 2 + 2 * 5 * 64 * 128 * 2;
   CHECK(start().cold == doctest::Approx(bytes / 4e12));
-  CHECK(start().warm == start().cold);
-  m.l2.capacity_private = {1e9, "M"};
   CHECK(start().warm == doctest::Approx(bytes / 8e12));
+  // Run after run memory brings the part of them that has left the L2.
+  const Staged stages = staged(plan, hardware, point);
+  const LaunchAtSm& launch = stages.launches[0];
+  const SmClocks clocks = sm_clocks(launch);
+  const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks));
+  for (const double gone : {0.0, 0.4, 0.6, 1.0})
+    CHECK(time_in_sequence(launch, by_itself, {gone}).start.warm ==
+          doctest::Approx(std::max(bytes / 8e12, gone * bytes / 4e12)));
+}
+
+TEST_CASE("the part that has left the L2 follows the measured curve, and is never smaller for more bytes") {
+  HardwareProfile hardware = textbook();
+  auto& l2 = hardware.measured->l2;
+  CHECK(gone_from_l2(hardware, 1) == 1);  // nobody measured it
+  l2.capacity_private = {50e6, "M"};
+  CHECK(gone_from_l2(hardware, 50e6) == 0);
+  CHECK(gone_from_l2(hardware, 51e6) == 1);
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    l2.again.clear();
+    double at = 1e6 * static_cast<double>(1 + random() % 60);
+    for (int percent = 5; percent < 100; percent += 5 + 5 * static_cast<int>(random() % 4))
+      l2.again[percent] = {at, "M"}, at += 1e5 * static_cast<double>(1 + random() % 50);
+    if (l2.again.size() < 2) continue;
+    for (const auto& [percent, bytes] : l2.again)
+      CHECK(gone_from_l2(hardware, bytes.value) == doctest::Approx(static_cast<double>(percent) / 100));
+    double last = 0;
+    for (double bytes = 0; bytes < 3e8; bytes += 1e6) {
+      const double gone = gone_from_l2(hardware, bytes);
+      CHECK(gone >= last);
+      CHECK(gone <= 1);
+      last = gone;
+    }
+    CHECK(gone_from_l2(hardware, 0) < static_cast<double>(l2.again.begin()->first) / 100);
+    CHECK(last == 1);
+  }
+}
+
+TEST_CASE(
+    "what a launch reads of an earlier launch's results is counted once, and a quarter again for two partitions") {
+  HardwareProfile hardware = textbook();
+  auto& l2 = hardware.measured->l2;
+  l2.again = {{0, {0, "M"}}, {100, {1e12, "M"}}};  // the part is the bytes over 1 TB
+  const Plan plan = load_plan_for_kernel("reference", data);
+  const Staged stages = staged(plan, hardware, attention(plan, 8, 512, 128, 128, 4));
+  double once = 0, again = 0;
+  for (std::size_t i = 0; i < stages.counts.size(); ++i)
+    for (const Term& term : stages.counts[i].terms) {
+      if (term.boundary != Boundary::hbm) continue;
+      const bool result =
+          term.direction == Direction::read && from_earlier_launch(stages.bound[i], static_cast<ArrayId>(term.array));
+      (result ? again : once) += static_cast<double>(term.bytes);
+    }
+  REQUIRE(again > 0);
+  hardware.l2_partitions.reset();
+  CHECK(repeats_of(hardware, stages.counts).gone == doctest::Approx(once / 1e12));
+  hardware.l2_partitions = {2, "M"};
+  CHECK(repeats_of(hardware, stages.counts).gone == doctest::Approx((once + again / 4) / 1e12));
+}
+
+TEST_CASE("what the L2 reads and stores at once comes at the rate of both, the rest at its own") {
+  HardwareProfile hardware = textbook();
+  auto& l2 = hardware.measured->l2;
+  l2.read_private = {8e12, "M"}, l2.write = {4e12, "M"};
+  const Plan plan = load_plan_for_kernel("reference", data);
+  for (const std::int64_t length : {512, 777, 4096})
+    for (std::size_t launch = 0; launch < 3; ++launch) {
+      const Staged stages = staged(plan, hardware, attention(plan, 8, length, 128, 128, 4));
+      const LaunchCounts& counts = stages.counts[launch];
+      const auto read = static_cast<double>(counts.traffic.read(Boundary::l2)),
+                 stored = static_cast<double>(counts.traffic.written(Boundary::l2)), both = std::min(read, stored);
+      l2.write_and_read.reset();
+      const double slower = l2_seconds(stages.bound[launch], counts);
+      CHECK(slower == doctest::Approx(std::max(read / 8e12, stored / 4e12)));
+      l2.write_and_read = {3e12, "M"};
+      CHECK(l2_seconds(stages.bound[launch], counts) ==
+            doctest::Approx(both / 3e12 + (read - both) / 8e12 + (stored - both) / 4e12));
+      l2.write_and_read = {1e15, "M"};  // no faster than the slower way alone
+      CHECK(l2_seconds(stages.bound[launch], counts) >= slower);
+    }
 }
 
 TEST_CASE(
@@ -48,7 +128,7 @@ TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffl
   const Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();
   hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
-  hardware.measured->l2.capacity_private = {50e6, "M"};
+  hardware.measured->l2.capacity_private = {50e6, "M"}, hardware.l2_partitions.reset();
   Point point = attention(plan, 32, 8192, 128, 64, 4);
   point.workload.q_len = 2;
   const auto set_tile = [&](const char* name, std::int64_t value) {
@@ -63,9 +143,15 @@ TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffl
   SmRates rates = sm_rates(hardware);
   rates.hbm = 1000, rates.shuffle_chain = 20;
   const BlockWaits waits = block_waits(stages.bound[1], stages.counts[1], rates);
-  // A lane loads 2 log-sum-exps, twice. A thread loads 16 values of O, in two groups of eight with four waits each.
-  CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 500));  // an earlier launch wrote them; a line is far
-  CHECK(waits.cold == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500));
+  // A lane loads 2 log-sum-exps, twice. A thread loads 16 values of O, in two groups of eight with four waits each. An
+  // earlier launch wrote them. Where the L2 has one part, each line is near.
+  CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 300));
+  CHECK(waits.cold == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 300));
+  hardware.l2_partitions = {2, "M"};
+  const Staged two = staged(plan, hardware, point);
+  const double far = block_waits(two.bound[1], two.counts[1], rates).warm;
+  CHECK(far > 1.3 * waits.warm);  // of 64 blocks the one with the farthest lines
+  CHECK(far <= (2 + 2 + 8) * 500);
   // Shuffles and barriers are links of the chain: a round of a block that is alone has both.
   const double alone = sm_step(stages.launches[1], 64).latency;
   hardware.measured->sync.block_barrier[4].value += 7;
@@ -148,8 +234,12 @@ TEST_CASE("data that stays in the L2 between runs shortens every run except the 
   point.workload.q_len = 1, point.workload.batch = 4;
   const auto total = [&] { return predicted(plan, hardware, point).time.total; };
   const double with = total();  // 34 MB
-  hardware.measured->l2.capacity_private = {20e6, "M"};
+  hardware.measured->l2.again = {{5, {33e6, "M"}}, {95, {35e6, "M"}}};
+  const double partly = total();
+  hardware.measured->l2.again = {{5, {10e6, "M"}}, {95, {20e6, "M"}}};
   CHECK(with < total());
+  CHECK(with <= partly);
+  CHECK(partly <= total());
 }
 
 TEST_CASE("tiles that a block requests before its first step arrive together") {

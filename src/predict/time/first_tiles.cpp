@@ -38,8 +38,7 @@ FirstTiles first_tiles(const BoundIsland& bound, const LaunchCounts& counts) {
   const double cold = std::max(0.0, hbm_seconds(bound.hardware, bytes, 0));
   const auto& measured = bound.hardware.measured;
   if (!measured || !measured->l2.read_private) return {.cold = cold, .warm = cold};
-  const bool stays = stays_in_l2(bound.hardware, moved(counts, Boundary::hbm));
-  return {.cold = cold, .warm = stays ? bytes / measured->l2.read_private->value : cold};
+  return {.cold = cold, .warm = bytes / measured->l2.read_private->value};
 }
 
 }  // namespace tilescope

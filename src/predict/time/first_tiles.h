@@ -5,8 +5,8 @@
 
 namespace tilescope {
 
-// All first blocks ask for their tiles at the same moment: s beyond a copy's own latency, with an empty L2 and run
-// after run.
+// All first blocks ask for their tiles at the same moment: s beyond a copy's own latency, with an empty L2, and where
+// the L2 holds them from the run before.
 struct FirstTiles {
   double cold = 0, warm = 0;
 };

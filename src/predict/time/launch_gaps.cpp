@@ -9,13 +9,16 @@ double first_block_start(const HardwareProfile& hardware) {
   return measured && measured->launch.block ? measured->launch.block->value : 0;
 }
 
-double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, bool evicts) {
+double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, double gone) {
   const auto& measured = hardware.measured;
   if (measured && how.early_launch && measured->launch.dependent) return measured->launch.dependent->value;
   const double first = first_block_start(hardware);
-  if (measured && evicts && measured->launch.interval_from_memory)
-    return std::max(0.0, measured->launch.interval_from_memory->value - first);
-  if (measured && measured->launch.interval) return std::max(0.0, measured->launch.interval->value - first);
+  if (measured && measured->launch.interval) {
+    const double stays = measured->launch.interval->value, all_gone = measured->launch.interval_from_memory
+                                                                          ? measured->launch.interval_from_memory->value
+                                                                          : stays;
+    return std::max(0.0, stays + gone * (all_gone - stays) - first);
+  }
   return hardware.launch_seconds ? hardware.launch_seconds->value : 0;
 }
 

@@ -9,9 +9,9 @@ namespace tilescope {
 // s of the start of a launch's first block: measured with the launch, counted with the block, as every block's.
 double first_block_start(const HardwareProfile& hardware);
 
-// s until a launch's first block starts, after the launch ahead of it has ended. `evicts`: more goes through the L2
-// from run to run than stays there, so what the launch itself needs comes from memory.
-double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, bool evicts);
+// s until a launch's first block starts, after the launch ahead of it has ended. `gone`: the part of what goes through
+// the L2 that does not stay there from run to run; of what the launch itself needs as much comes from memory.
+double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, double gone);
 
 // s that a host takes to launch that many kernels; 0: not known.
 double host_seconds(const HardwareProfile& hardware, std::size_t launches);

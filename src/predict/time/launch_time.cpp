@@ -40,37 +40,39 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
                l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / faster_by(faster, Lever::l2)});
   // Where all wait for memory.
   const auto& measured = bound.hardware.measured;
-  const bool by_memory = hbm >= l2 && measured && measured->hbm.ramp;
+  // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_gaps.h).
+  const bool known = measured && measured->hbm.ramp;
+  const double ramp =
+      known && at_work(bound, Mechanism::ramp) ? measured->hbm.ramp->value + first_block_start(bound.hardware) : 0;
+  const bool by_memory = known && hbm + ramp >= l2;
   LaunchTime time;
   time.clocks = placed.clocks, time.busy_clocks = placed.busy;
   time.memory_seconds = std::max(hbm, l2);
   time.highest_hz = hz;
   time.start = start;
   if (!by_memory) return time;
-  // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_gaps.h).
-  if (at_work(bound, Mechanism::ramp))
-    time.ramp_seconds = measured->hbm.ramp->value + first_block_start(bound.hardware);
+  time.ramp_seconds = hbm + ramp - time.memory_seconds;
   if (measured->hbm.busy && at_work(bound, Mechanism::busy_share)) time.busy_share = measured->hbm.busy->value;
   return time;
 }
 
 Repeats repeats_of(const HardwareProfile& hardware, Launches launches) {
-  double bytes = 0;
-  for (const LaunchCounts& each : launches) bytes += moved(each, Boundary::hbm);
-  Repeats repeats;
-  repeats.all_stays = stays_in_l2(hardware, bytes) && hardware.measured->l2.read_private;
-  repeats.evicts = !stays_in_l2(hardware, bytes);
-  return repeats;
+  return {.gone = gone_from_l2(hardware, bytes_between_runs(hardware, launches))};
 }
 
 LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, const Repeats& repeats,
                             const Faster& faster) {
   LaunchTime time = by_itself;
   if (!launch.bound.how.waits.loads.empty()) time.start.cold = time.start.warm;
-  if (!repeats.all_stays || !at_work(launch.bound, Mechanism::stays_in_l2)) return time;
+  const auto& measured = launch.bound.hardware.measured;
+  const bool may_stay = at_work(launch.bound, Mechanism::stays_in_l2) && measured && measured->l2.read_private;
+  const double gone = may_stay ? repeats.gone : 1;
+  time.start.warm = std::max(time.start.warm, gone * time.start.cold);
+  if (gone >= 1) return time;
   // Bytes of memory beyond those of the L2, and the first ones' way.
-  time.warm_saving = std::max(0.0, launch.memory.slowest() - std::max(0.0, launch.memory.l2));
-  time.warm_clocks = placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).clocks;
+  time.warm_saving = launch.memory.slowest() - launch.memory.run_after_run(gone);
+  time.warm_clocks =
+      gone * time.clocks + (1 - gone) * placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).clocks;
   return time;
 }
 

@@ -16,7 +16,7 @@ struct LaunchTime {
   double ramp_seconds = 0;  // until memory delivers at its rate; 0: L2 is slower, or the profile does not say
   double busy_share = 1;    // of a stream's time that an SM has blocks, for memory does not serve all alike
   double warm_saving = 0;   // s that bytes which the L2 holds from run to run take less than those from memory
-  double warm_clocks = -1;  // `clocks` where the L2 holds all that is loaded from run to run; < 0: it does not
+  double warm_clocks = -1;  // `clocks` where the L2 holds what is loaded, or a part, from run to run; < 0: nothing
   MemoryWait memory_wait = {};
 
   double streamed() const;               // s of bytes that arrive one after the other, after the first have come
@@ -30,10 +30,9 @@ struct LaunchTime {
 LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const Placement& placed,
                        const Faster& faster = as_it_is);
 
-// Whether so much goes through the L2 from run to run of all launches that nothing stays there, or all of it stays.
+// The part of what all launches move that has left the L2 when they run again.
 struct Repeats {
-  bool all_stays = false;  // all that the launches move
-  bool evicts = false;     // more than stays there
+  double gone = 1;
 };
 Repeats repeats_of(const HardwareProfile& hardware, Launches launches);
 

@@ -46,7 +46,7 @@ Streamed mean_of_runs(StreamedBlocks blocks, std::int64_t drawn) {
 
 }  // namespace
 
-MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, bool in_l2) {
+MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, double gone) {
   const BoundIsland& bound = launch.bound;
   const double floor = launch.memory.slowest();
   const std::int64_t stages = stages_of_streams(bound);
@@ -75,10 +75,11 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
     blocks.trail = step.work[0] > 0 ? step.trail / step.work[0] : 0;
     return mean_of_runs(blocks, all * blocks.pieces);
   };
-  const double l2 = std::max(0.0, launch.memory.l2);
-  const bool stays = in_l2 && rates.copy_l2 > 0;
+  const bool stays = gone < 1 && rates.copy_l2 > 0;
   const auto warm = [&](double hz) {
-    return stays ? at(hz, Inputs::in_l2, l2, rates.copy_l2) : at(hz, Inputs::in_memory, floor, rates.copy_hbm);
+    return stays ? at(hz, Inputs::in_l2, launch.memory.run_after_run(gone),
+                      rates.copy_l2 + gone * (rates.copy_hbm - rates.copy_l2))
+                 : at(hz, Inputs::in_memory, floor, rates.copy_hbm);
   };
   // Between a high and a low clock, s and clocks: what memory takes and what the units take.
   constexpr double lower = 0.75;

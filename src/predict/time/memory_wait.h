@@ -11,8 +11,8 @@ struct MemoryWait {
   double busy = 0;  // s that an SM then holds a block, mean over the SMs, with an empty L2
 };
 
-// `in_l2`: run after run the L2 holds all that is loaded. All 0 where memory is not what blocks wait for most, or the
-// profile lacks the ramp (`ramp_seconds` of the launch's time is 0).
-MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, bool in_l2);
+// `gone`: the part of what is loaded that has left the L2 since the run before. All 0 where memory is not what blocks
+// wait for most, or the profile lacks the ramp (`ramp_seconds` of the launch's time is 0).
+MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, double gone);
 
 }  // namespace tilescope

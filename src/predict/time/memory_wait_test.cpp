@@ -26,7 +26,7 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
   const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks));
   const double hz = by_itself.highest_hz, ramp = by_itself.ramp_seconds, floor = launch.memory.slowest();
   REQUIRE(ramp > 0);
-  const MemoryWait wait = memory_wait(launch, ramp, hz, false);
+  const MemoryWait wait = memory_wait(launch, ramp, hz, 1);
   CHECK(wait.cold > floor);
   CHECK(wait.cold < 2 * (floor + island.sm_clocks / hz));
   CHECK(wait.warm + wait.clocks / hz == doctest::Approx(wait.cold));
@@ -37,16 +37,28 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
   const LaunchTime time{.clocks = island.sm_clocks, .memory_seconds = floor, .highest_hz = hz, .memory_wait = wait};
   CHECK(time.seconds(hz / 2) >= wait.warm + 2 * wait.clocks / hz);
   CHECK(time.seconds(hz / 2) <= 2 * time.seconds(hz));
+  SUBCASE("the less of the tiles has left the L2 since the run before, the shorter is the wait") {
+    m.tma.latency_l2 = {3e-7, "M"}, m.tma.latency_hbm = {6e-7, "M"};
+    const Staged again = staged(plan, hardware, point);
+    double last = 0;
+    for (const double gone : {0.0, 0.3, 0.7, 0.99, 1.0}) {
+      const MemoryWait some = memory_wait(again.launches[0], ramp, hz, gone);
+      CAPTURE(gone);
+      CHECK(some.warm + some.clocks / hz >= last * 0.98);  // orders in which tiles come are drawn
+      CHECK(some.cold == doctest::Approx(memory_wait(again.launches[0], ramp, hz, 1).cold));
+      last = some.warm + some.clocks / hz;
+    }
+  }
   SUBCASE("a profile without a memory ramp gives no wait") {
     hardware.measured->hbm.ramp.reset();
     const Prediction without = predicted(plan, hardware, point);
     const Staged unknown = staged(plan, hardware, point);
     const SmClocks same = sm_clocks(unknown.launches[0]);
     CHECK(launch_time(unknown.launches[0], same, placed_blocks(unknown.launches[0], same)).ramp_seconds == 0);
-    CHECK(memory_wait(unknown.launches[0], 0, hz, false).cold == 0);
+    CHECK(memory_wait(unknown.launches[0], 0, hz, 1).cold == 0);
     CHECK(without.time.total <= out.time.total);
   }
   SUBCASE("a launch without tensor work, the merge, has no wait") {
-    CHECK(memory_wait(stages.launches[1], ramp, hz, false).cold == 0);
+    CHECK(memory_wait(stages.launches[1], ramp, hz, 1).cold == 0);
   }
 }

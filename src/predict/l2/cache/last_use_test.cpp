@@ -1,5 +1,6 @@
 // The cache beside counters of sweeps of local memory (validate/tools/last_use), with loads of last use and with
-// others.
+// others; profiles beside counters of launches that read again what the one before has read
+// (validate/tools/read_again).
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -84,6 +85,31 @@ TEST_CASE("loads of last use find in the L2 what counters of sweeps of local mem
     CHECK(last_use.read < most);  // 0.21 and 0.22 if no load refreshed anything
     CHECK(last_use.written < 0.1);
     CHECK(difference(gpu, "last_use", true).read > 1.5 * last_use.read);  // they are not ordinary loads
+  }
+}
+
+// `l2.again`: where the counted curve of launches with four blocks an SM passes each percentage.
+TEST_CASE("profiles state what launches that read again bring from memory as the counters do") {
+  const std::string root = TILESCOPE_SOURCE_DIR;
+  const auto file = nlohmann::json::parse(read_file(root + "/validate/microbench/read_again/h100_sxm.json"));
+  const HardwareProfile h100 = load_profile(root + "/hardware/h100_sxm.yaml"),
+                        h200 = load_profile(root + "/hardware/h200_sxm.yaml");
+  const auto& again = h100.measured->l2.again;
+  REQUIRE(again.size() == 10);
+  const double slices = static_cast<double>(h200.l2_slices->value) / static_cast<double>(h100.l2_slices->value);
+  for (const auto& [percent, stated] : again) {
+    CAPTURE(percent);
+    CHECK(h200.measured->l2.again.at(percent).value == doctest::Approx(stated.value * slices).epsilon(1e-3));
+    double bytes = 0, below_bytes = 0, below_part = 0;
+    for (const auto& launch : file["launches"]) {
+      if (launch["blocks"] != "4 blocks an SM" || launch["bytes"].get<double>() < 32e6) continue;
+      const double at = launch["bytes"].get<double>(), part = launch["dram_read"].get<double>() / at,
+                   wanted = static_cast<double>(percent) / 100;
+      if (part >= wanted && bytes == 0)
+        bytes = below_bytes + (at - below_bytes) * (wanted - below_part) / (part - below_part);
+      below_bytes = at, below_part = part;
+    }
+    CHECK(stated.value == doctest::Approx(bytes).epsilon(1e-3));
   }
 }
 
