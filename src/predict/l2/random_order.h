@@ -12,9 +12,6 @@ inline std::uint64_t next_random(std::uint64_t& state) {
   return (state = state * 6364136223846793005u + 1442695040888963407u) >> 33;
 }
 
-// At least 0, below 1.
-inline double part_at_random(std::uint64_t& state) { return static_cast<double>(next_random(state)) / 2147483648.0; }
-
 // An element at random, which is taken out.
 template <class T>
 T take_at_random(std::vector<T>& from, std::uint64_t& state) {

@@ -17,10 +17,6 @@ namespace {
 
 constexpr int most_streams = 16;
 constexpr std::int64_t update_cost = 32;  // steps that take as long as one that reads and stores again what it updates
-// SMs that add to memory do not go at one pace: the standard deviation of their mean steps is 1.1 % where each has one
-// block that waits for its loads (validate/microbench/step_spread.json, an H100), as if evenly distributed over 4 %.
-// Without additions it is 0.3 %, and 0.02 % where loads are asked for a step ahead: those go at one.
-constexpr double spread_of_additions = 0.04;
 
 using Slot = WalkSlot;
 
@@ -72,8 +68,6 @@ class Walker {
     }
     seen_.assign(static_cast<std::size_t>(tiles.entries), 0);
     list_moving();
-    adds_ = std::any_of(tiles.list.begin(), tiles.list.end(),
-                        [](const TileStream& stream) { return stream.kind == TileStream::Kind::add; });
     if (may_sleep()) convoys_.emplace(slots_, inner_steps());
     read_in_.assign(static_cast<std::size_t>(tiles.entries) * sides_, -1);
   }
@@ -225,12 +219,8 @@ class Walker {
         finish(slot);
         continue;
       }
-      own.pace = unit + static_cast<std::int64_t>(options_.drift * part_at_random(jitter_) * unit);
-      if (adds_) {
-        std::uint64_t chance = static_cast<std::uint64_t>(slot.unit) + 1;
-        next_random(chance);
-        own.pace += static_cast<std::int64_t>(spread_of_additions * part_at_random(chance) * unit);
-      }
+      own.pace = unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(next_random(jitter_)) /
+                                                  2147483648.0 * unit);
       slot.next_time = time, slot.phase_shared = 0;
       slot.busy = slot.fresh = true;
       set_step(slot);
@@ -355,7 +345,6 @@ class Walker {
   std::int32_t round_ = 0;             // of slots
   std::array<std::int64_t, most_streams> fetched_{}, written_{}, from_memory_{};  // bytes
   std::int64_t steps_ = 0;
-  bool adds_ = false;                      // a stream is added to
   std::uint64_t jitter_ = 1, choice_ = 1;  // states of next_random
 };
 
