@@ -239,6 +239,16 @@ L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
   return all;
 }
 
+std::int64_t L2Cache::store_by(int entry, int side) {
+  std::int64_t moved = 0;
+  for (const Fragment& each : fragments_of(entry))
+    with_uses(each.group, [&](auto uses) {
+      moved += uses.store(each.piece, false).written;
+      uses.keep_copy(each.piece, side);
+    });
+  return moved;
+}
+
 std::int64_t L2Cache::read_last(int entry, int side) {
   std::int64_t missing = 0;
   for (const Fragment& each : fragments_of(entry))

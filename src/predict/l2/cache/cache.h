@@ -81,6 +81,8 @@ class L2Cache {
     std::int64_t lacked = 0, written = 0;
   };
   StoreTraffic store(int entry, bool fetches = false);
+  // The entry is stored by a unit of `side`, where a copy stays: `written` of it.
+  std::int64_t store_by(int entry, int side);
   // The entry's unwritten contents leave; it stays.
   void write_back(int entry);
   // The entry goes, as if it had never been here.
@@ -91,7 +93,7 @@ class L2Cache {
 
   // The same for callers that need sums alone, and faster: carried out later, for one group of sets after the other,
   // whose lines then are near. Groups do not see each other.
-  // store: by a unit of `side`, which keeps a copy; store_at_home: as `store` above.
+  // store: as `store_by`; store_at_home: as `store` above.
   enum class Use : std::uint8_t { read, read_last, store, store_at_home, overwritten };
   struct Tally {
     std::int64_t lacked = 0, written = 0;  // bytes

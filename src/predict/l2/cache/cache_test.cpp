@@ -160,6 +160,7 @@ TEST_CASE("uses that are carried out later, group by group, move the same bytes"
         if (use == L2Cache::Use::read) sum.lacked += now.read(entry, side);
         else if (use == L2Cache::Use::read_last) sum.lacked += now.read_last(entry, side);
         else if (use == L2Cache::Use::overwritten) sum.written += now.overwritten(entry);
+        else if (use == L2Cache::Use::store) sum.written += now.store_by(entry, side);
         else {
           const L2Cache::StoreTraffic stored = now.store(entry);
           sum.lacked += stored.lacked, sum.written += stored.written;
