@@ -11,11 +11,11 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t finest_piece = 64 << 10;   // bytes
+constexpr std::int64_t finest_piece = 64 << 10;  // bytes
 // Of sampled sets. Homes alternate by as much (hardware/README.md), and finer ones change nothing.
 constexpr std::int64_t sampled_piece = 4 << 10;
 constexpr std::int64_t sampled_groups = 256;  // at least, of all slices: the sum of their misses is within a percent
-constexpr std::int64_t small_part = 16;           // of an entry: a smaller piece comes and goes with the others
+constexpr std::int64_t small_part = 16;       // of an entry: a smaller piece comes and goes with the others
 constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces,
 constexpr std::int64_t most_groups = 1 << 18;     // and so is a larger L2
 
@@ -193,8 +193,7 @@ void L2Cache::write_records(std::size_t groups) {
   links_ = blocks_[0].links;
   std::vector<int> next(ends_.begin(), ends_.end() - 1);
   for (std::size_t group = 0; group < groups; ++group, next[group - 1] += Record::size)
-    for (int i = 0; i < Record::piece; ++i)
-      links_[next[group] + i] = {next[group] + i, next[group] + i};
+    for (int i = 0; i < Record::piece; ++i) links_[next[group] + i] = {next[group] + i, next[group] + i};
   for (std::size_t f = 0; f < fragments_.size(); ++f) {
     Fragment& own = fragments_[f];
     int& place = next[static_cast<std::size_t>(own.group)];
@@ -239,14 +238,15 @@ L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
   return all;
 }
 
-std::int64_t L2Cache::store_by(int entry, int side) {
-  std::int64_t moved = 0;
+L2Cache::StoreTraffic L2Cache::store_by(int entry, int side) {
+  StoreTraffic all;
   for (const Fragment& each : fragments_of(entry))
     with_uses(each.group, [&](auto uses) {
-      moved += uses.store(each.piece, false).written;
+      const StoreTraffic one = uses.store(each.piece, false);
+      all.lacked += one.lacked, all.written += one.written;
       uses.keep_copy(each.piece, side);
     });
-  return moved;
+  return all;
 }
 
 std::int64_t L2Cache::read_last(int entry, int side) {
@@ -276,7 +276,8 @@ void L2Cache::later(Use use, int entry, int side, int tally) {
     const auto group = static_cast<std::size_t>(each->group);
     const int before = waits[group]++;
     waiting[group * size + static_cast<std::size_t>(before)] = {each->piece, all};
-    if (before + 1 == depth) [[unlikely]] carry_out_full(group);
+    if (before + 1 == depth) [[unlikely]]
+      carry_out_full(group);
   }
 }
 

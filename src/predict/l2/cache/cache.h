@@ -62,8 +62,8 @@ class L2Cache {
   void reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
   static std::int64_t fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces);
-  // The same for `later` alone: fragments are finer, as small as the data that shares its neighbours' fate in a real L2,
-  // and some of the sets stand for all.
+  // The same for `later` alone: fragments are finer, as small as the data that shares its neighbours' fate in a real
+  // L2, and some of the sets stand for all.
   void reset_sample(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first);
   // What this cache lacks comes from `outer`, and what it writes back goes through there.
   void put_behind(L2Cache& outer) { outer_ = &outer; }
@@ -81,8 +81,8 @@ class L2Cache {
     std::int64_t lacked = 0, written = 0;
   };
   StoreTraffic store(int entry, bool fetches = false);
-  // The entry is stored by a unit of `side`, where a copy stays: `written` of it.
-  std::int64_t store_by(int entry, int side);
+  // The same by a unit of `side`, where a copy stays.
+  StoreTraffic store_by(int entry, int side);
   // The entry's unwritten contents leave; it stays.
   void write_back(int entry);
   // The entry goes, as if it had never been here.
@@ -140,9 +140,7 @@ class L2Cache {
   template <class Record>
   void write_records(std::size_t groups);
   std::span<const Fragment> fragments_of(int entry) const;
-  int part_of(const Fragment& fragment) const {
-    return links_[fragment.piece + piece_].previous;
-  }
+  int part_of(const Fragment& fragment) const { return links_[fragment.piece + piece_].previous; }
   void supply(int fragment, int home);   // to a cache before this one, from here or from memory
   void refresh(int fragment, int home);  // what a cache before this one wrote back
   void carry_out(std::size_t group, Tallies& tallies);
@@ -191,8 +189,8 @@ class L2Cache {
   };
   std::unique_ptr<LinkBlock[]> blocks_;
   Link* links_ = nullptr;
-  std::vector<int> ends_;    // by group: the place of its own record
-  int piece_ = 0;            // link of a record that says what the piece is
+  std::vector<int> ends_;                              // by group: the place of its own record
+  int piece_ = 0;                                      // link of a record that says what the piece is
   std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home
   std::unique_ptr<Waiting[]> waiting_;                 // by group, as many as depth_
   std::vector<int> waits_;                             // by group: how many
