@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
-#include <queue>
 #include <random>
 #include <utility>
 #include <vector>
@@ -16,7 +15,7 @@ constexpr double never = 1e30, nearly_done = 1e-9;  // of a step
 struct Block {
   std::int32_t unit = 0, steps = 0;
   std::int32_t asked = 0, at = 0;              // tiles asked for; the step that it is at or waits for
-  std::int32_t asked_place = 0, at_place = 0;  // of these tiles in the block's window
+  std::int32_t asked_place = 0, at_place = 0;  // of these tiles, by place
   bool waits = true;
 };
 
@@ -38,9 +37,7 @@ struct StreamingUnit {
 struct BlockStart {
   double time;
   std::int32_t block;
-  bool operator>(const BlockStart& other) const { return time != other.time ? time > other.time : block > other.block; }
 };
-using Starts = std::priority_queue<BlockStart, std::vector<BlockStart>, std::greater<>>;
 
 // The earliest of the times that units have, one each; of equal times that of the first unit. Each pair of units, of
 // pairs and so on knows its earlier one.
@@ -48,17 +45,19 @@ class NextUnit {
  public:
   explicit NextUnit(std::size_t units)
       : leaves_(std::bit_ceil(std::max<std::size_t>(1, units))), earliest_(2 * leaves_) {
-    for (std::size_t i = 0; i < leaves_; ++i) earliest_[leaves_ + i] = {std::bit_cast<std::uint64_t>(never), i};
+    for (std::size_t i = 0; i < leaves_; ++i)
+      earliest_[leaves_ + i] = {std::bit_cast<std::uint64_t>(never), static_cast<std::uint32_t>(i)};
     for (std::size_t node = leaves_; --node > 0;) earliest_[node] = earliest_[2 * node];
   }
   void set(std::int32_t unit, double time) {
-    UnitTime own{std::bit_cast<std::uint64_t>(time), static_cast<std::uint64_t>(unit)};
-    std::size_t node = leaves_ + static_cast<std::size_t>(unit);
-    for (earliest_[node] = own; node > 1; node /= 2, earliest_[node] = own) {
-      const UnitTime other = earliest_[node ^ 1];
+    auto first = std::bit_cast<std::uint64_t>(time);
+    auto own = static_cast<std::uint32_t>(unit);
+    std::size_t node = leaves_ + own;
+    for (earliest_[node] = {first, own}; node > 1; node /= 2, earliest_[node] = {first, own}) {
+      const auto [other_time, other] = earliest_[node ^ 1];
       // Nobody can foresee which is earlier: a choice without a branch. An odd node comes after the other.
-      const std::uint64_t others = -static_cast<std::uint64_t>(other.time < own.time + (node & 1));
-      own.time ^= (own.time ^ other.time) & others, own.unit ^= (own.unit ^ other.unit) & others;
+      const std::uint64_t others = -static_cast<std::uint64_t>(other_time < first + (node & 1));
+      first ^= (first ^ other_time) & others, own ^= (own ^ other) & static_cast<std::uint32_t>(others);
     }
   }
   std::int32_t unit() const { return static_cast<std::int32_t>(earliest_[1].unit); }
@@ -66,13 +65,14 @@ class NextUnit {
 
  private:
   struct UnitTime {
-    std::uint64_t time, unit;  // time: bits of a number that is not negative, which are in its order
+    std::uint64_t time;  // bits of a number that is not negative, which are in its order
+    std::uint32_t unit;
   };
   std::size_t leaves_;
   std::vector<UnitTime> earliest_;  // by node: the root is 1, children of n are 2 n and 2 n + 1
 };
 
-// A tile of a block, by its place among those of all blocks.
+// A tile of a block, and its place in the windows of all blocks.
 struct Tile {
   std::int32_t block = 0, place = 0;
 };
@@ -94,14 +94,17 @@ class StreamSimulation {
         steps_(units_.size()),
         random_(how.seed) {
     for (std::size_t i = 0; i < pace_.size(); ++i) pace_[i] = 1 / std::max(1e-12, how.step[i]);
-    for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].steps = static_cast<std::int32_t>(how.steps[i]);
+    for (std::int32_t i = 0; i < count(); ++i) {
+      block(i).steps = static_cast<std::int32_t>(how.steps[static_cast<std::size_t>(i)]);
+      block(i).asked_place = block(i).at_place = i * window_;
+    }
   }
 
   Streamed run() {
     for (std::int64_t round = 0; round < how_.resident && next_ < count(); ++round)
       for (std::int32_t unit = 0; unit < how_.units && next_ < count(); ++unit) hold(unit, 0);
     for (;;) {
-      const double step = steps_.time(), start = starts_.empty() ? never : starts_.top().time;
+      const double step = steps_.time(), start = starts_.empty() ? never : starts_.front().time;
       const double own = std::min(step, start);
       const auto arrival = [&] { return arrivals_.empty() ? never : arrivals_.front().time; };
       while (served_at_ < never && served_at_ <= own && served_at_ <= arrival()) served(served_at_);
@@ -119,18 +122,17 @@ class StreamSimulation {
   StreamingUnit& unit(std::int32_t number) { return units_[static_cast<std::size_t>(number)]; }
   Block& block(std::int32_t number) { return blocks_[static_cast<std::size_t>(number)]; }
   std::int32_t count() const { return static_cast<std::int32_t>(blocks_.size()); }
-  // Of a block's tile: pieces on their way; -1: all are there.
-  std::int32_t& missing(std::int32_t number, std::int32_t place) {
-    return missing_[static_cast<std::size_t>(number) * static_cast<std::size_t>(window_) +
-                    static_cast<std::size_t>(place)];
+  // Of the tile at a place: pieces on their way; -1: all are there.
+  std::int32_t& missing(std::int32_t place) { return missing_[static_cast<std::size_t>(place)]; }
+  void to_next(std::int32_t& place, std::int32_t number) const {
+    if (++place == (number + 1) * window_) place -= window_;
   }
-  void to_next(std::int32_t& place) const { place = place + 1 == window_ ? 0 : place + 1; }
 
   void hold(std::int32_t number, double time) {
     StreamingUnit& u = unit(number);
     if (u.holds++ == 0) u.held_since = time;
     block(next_).unit = number;
-    starts_.push({time + how_.lead, next_++});
+    starts_.push_back({time + how_.lead, next_++});
   }
   void leave(std::int32_t number, double time) {
     StreamingUnit& u = unit(number);
@@ -139,17 +141,17 @@ class StreamSimulation {
     if (next_ < count()) hold(number, time + how_.start);
   }
   void begin(double time) {
-    const std::int32_t number = starts_.top().block;
-    starts_.pop();
+    const std::int32_t number = starts_.front().block;
+    starts_.pop_front();
     if (block(number).steps == 0) return leave(block(number).unit, time);
     for (std::int64_t i = 0; i < how_.ahead; ++i) ask(number, time);
   }
   void ask(std::int32_t number, double time) {
     Block& b = block(number);
     if (b.asked == b.steps) return;
-    missing(number, b.asked_place) = static_cast<std::int32_t>(how_.pieces);
+    missing(b.asked_place) = static_cast<std::int32_t>(how_.pieces);
     pool_.insert(pool_.end(), static_cast<std::size_t>(how_.pieces), {number, b.asked_place});
-    ++b.asked, to_next(b.asked_place);
+    ++b.asked, to_next(b.asked_place, number);
     serve(time);
   }
   void serve(double time) {
@@ -161,20 +163,20 @@ class StreamSimulation {
   void served(double time) {
     const Tile tile = served_;
     served_at_ = never;
-    if (--missing(tile.block, tile.place) == 0) arrivals_.push_back({time + how_.latency, tile});
+    if (--missing(tile.place) == 0) arrivals_.push_back({time + how_.latency, tile});
     serve(time);
   }
   void arrived() {
     const auto [time, tile] = arrivals_.front();
     arrivals_.pop_front();
     const Block& b = block(tile.block);
-    missing(tile.block, tile.place) = -1;
+    missing(tile.place) = -1;
     if (b.waits && b.at_place == tile.place) work(tile.block, time), announce(b.unit);
   }
   // The block begins its step. Its unit is not announced yet.
   void work(std::int32_t number, double time) {
     Block& b = block(number);
-    b.waits = false, missing(number, b.at_place) = 0;
+    b.waits = false, missing(b.at_place) = 0;
     if (!how_.asks_at_end) ask(number, time);
     advance(b.unit, time);
     StreamingUnit& u = unit(b.unit);
@@ -188,7 +190,7 @@ class StreamSimulation {
   }
   void advance(std::int32_t number, double time) {
     StreamingUnit& u = unit(number);
-    if (u.count > 0) {
+    if (u.count > 0 && u.at != time) {
       const double steps = (time - u.at) * pace(u);
       for (BlockSteps& each : u.working()) each.left -= steps;
     }
@@ -200,24 +202,28 @@ class StreamSimulation {
   }
   void stepped(double time) {
     const std::int32_t number = steps_.unit();
-    advance(number, time);
     StreamingUnit& u = unit(number);
     done_.clear();
-    const double most = least_left(u) + nearly_done;
-    std::size_t kept = 0;
-    for (const BlockSteps& each : u.working())
-      if (each.left <= most) done_.push_back(each.block);
-      else u.works[kept++] = each;
-    u.count = kept;
+    if (u.count == 1) {
+      done_.push_back(u.works[0].block), u.count = 0, u.at = time;
+    } else {
+      advance(number, time);
+      const double most = least_left(u) + nearly_done;
+      std::size_t kept = 0;
+      for (const BlockSteps& each : u.working())
+        if (each.left <= most) done_.push_back(each.block);
+        else u.works[kept++] = each;
+      u.count = kept;
+    }
     for (const std::int32_t each : done_) {
       Block& b = block(each);
       if (++b.at == b.steps) {
         leave(number, time);
         continue;
       }
-      b.waits = true, to_next(b.at_place);
+      b.waits = true, to_next(b.at_place, each);
       if (how_.asks_at_end) ask(each, time);
-      if (missing(each, b.at_place) < 0) work(each, time);
+      if (missing(b.at_place) < 0) work(each, time);
     }
     announce(number);
   }
@@ -235,7 +241,7 @@ class StreamSimulation {
   double served_at_ = never;      // when it is done; never: none
   std::deque<Arrival> arrivals_;  // tiles served, on their last way
   NextUnit steps_;
-  Starts starts_;
+  std::deque<BlockStart> starts_;  // in the order of their times, since time goes on from one to the next
   std::vector<std::int32_t> done_;
   std::minstd_rand random_;
   Streamed out_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "predict/l2/convoys.h"
@@ -59,6 +60,7 @@ class Walker {
           phases_ = options.frames.places();
     caches_.reset(shape, tiles.pieces, tiles.first);
     later_ = caches_.is_alone();
+    if (later_ && frames_) caches_.l2(0).carry_out_rarely();
     const std::vector<int> sides = sides_of_blocks(bound_.hardware, partitions_, order_.size());
     for (std::size_t s = 0; s < slots_.size(); ++s) {
       Slot& slot = slots_[s];
@@ -68,7 +70,8 @@ class Walker {
     }
     seen_.assign(static_cast<std::size_t>(tiles.entries), 0);
     list_moving();
-    if (may_sleep()) convoys_.emplace(slots_, inner_steps());
+    inner_ = inner_steps();
+    if (may_sleep()) convoys_.emplace(slots_, inner_);
     read_in_.assign(static_cast<std::size_t>(tiles.entries) * sides_, -1);
   }
 
@@ -151,7 +154,7 @@ class Walker {
   }
   std::array<std::int32_t, Slot::most_moving> inner_steps() const {
     std::array<std::int32_t, Slot::most_moving> inner{};
-    for (std::size_t m = 0; m < moving_.size(); ++m) inner[m] = moving_[m].inner;
+    for (std::size_t m = 0; m < std::min(moving_.size(), Slot::most_moving); ++m) inner[m] = moving_[m].inner;
     return inner;
   }
 
@@ -159,7 +162,7 @@ class Walker {
   bool advance(Slot& slot) {
     if (slot.left > 1 && !steps_of_.has_holes()) {
       --slot.left, slot.same = still_;
-      for (std::size_t m = 0; m < std::min(moving_.size(), Slot::most_moving); ++m) slot.tile[m] += moving_[m].inner;
+      for (std::size_t m = 0; m < Slot::most_moving; ++m) slot.tile[m] += inner_[m];
       return true;
     }
     if (!steps_of_.next(at_step(slot).place)) return false;
@@ -233,8 +236,9 @@ class Walker {
     if (slot.fresh)
       for (const Moving& fixed : fixed_) touch(slot, fixed.stream, block_of(slot).base[fixed.stream]);
     slot.fresh = false;
-    for (std::size_t m = 0; m < moving_.size(); ++m) {
-      const Moving& moving = moving_[m];
+    const std::span<const Moving> all(moving_);
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      const Moving& moving = all[m];
       if (moving.plain) {
         if ((slot.same >> m & 1) == 0) read(slot, moving.stream, slot.tile[m], true);
         continue;
@@ -338,6 +342,7 @@ class Walker {
   std::int64_t dealt_;                    // blocks of a turn
   std::vector<std::int64_t> next_block_;  // by L2, of its own blocks
   std::vector<Moving> fixed_, moving_;
+  std::array<std::int32_t, Slot::most_moving> inner_{};  // Moving::inner of the first moving streams
   std::uint8_t still_ = 0;             // a bit each of Slot::tile: from a step to the next one it does not move
   std::vector<char> seen_;             // tiles that have been in the L2 before
   std::size_t sides_;                  // of all L2s

@@ -75,6 +75,11 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
                   std::int64_t bytes) {
   fragments_.clear(), first_.clear();
   first_.reserve(first.size()), cut_ = {};
+  if (bytes > 0) {
+    std::int64_t all = 0;
+    for (const CachePiece& piece : pieces) all += piece.bytes;
+    fragments_.reserve(slices * (pieces.size() + static_cast<std::size_t>(all / bytes)));
+  }
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
     const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
@@ -179,7 +184,8 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   with_record([&](auto record) { write_records<decltype(record)>(static_cast<std::size_t>(groups)); });
   constexpr std::int64_t most_waiting = 1 << 18, most_depth = 1024;
   depth_ = static_cast<int>(std::clamp<std::int64_t>(most_waiting / groups, 1, most_depth));
-  waiting_.reset(), waits_.assign(static_cast<std::size_t>(groups), 0), tallies_ = {};
+  asked_count_ = 0, asked_most_ = most_asked, waiting_.reset(), waits_.assign(static_cast<std::size_t>(groups), 0),
+  tallies_ = {};
 }
 
 // Gives each fragment its piece, in the order of groups.
@@ -189,18 +195,23 @@ void L2Cache::write_records(std::size_t groups) {
   ends_.assign(groups + 1, 0);
   for (const Fragment& each : fragments_) ends_[static_cast<std::size_t>(each.group) + 1] += Record::size;
   for (std::size_t group = 0; group < groups; ++group) ends_[group + 1] += ends_[group] + Record::size;
-  blocks_ = std::make_unique_for_overwrite<LinkBlock[]>((static_cast<std::size_t>(ends_[groups]) + 7) / 8);
-  links_ = blocks_[0].links;
+  constexpr std::size_t line = 64;
+  std::size_t bytes = static_cast<std::size_t>(ends_[groups]) * sizeof(Link) + line;
+  records_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  void* aligned = records_.get();
+  links_ = static_cast<Link*>(std::align(line, bytes - line, aligned, bytes));
   std::vector<int> next(ends_.begin(), ends_.end() - 1);
   for (std::size_t group = 0; group < groups; ++group, next[group - 1] += Record::size)
     for (int i = 0; i < Record::piece; ++i) links_[next[group] + i] = {next[group] + i, next[group] + i};
+  std::array<Link, Record::size> fresh{};
+  std::fill(fresh.begin(), fresh.begin() + Record::dirty, Link{absent, 0});
+  std::fill(fresh.begin() + Record::dirty, fresh.end(), Link{never, 0});
   for (std::size_t f = 0; f < fragments_.size(); ++f) {
     Fragment& own = fragments_[f];
     int& place = next[static_cast<std::size_t>(own.group)];
     const int part = std::exchange(own.piece, place);
     Link* const record = links_ + std::exchange(place, place + Record::size);
-    std::fill_n(record, Record::dirty, Link{absent, 0});
-    std::fill_n(record + Record::dirty, Record::piece - Record::dirty, Link{never, 0});
+    std::copy_n(fresh.data(), Record::size, record);
     record[Record::piece] = {part, static_cast<int>(f)};
   }
 }
@@ -263,21 +274,29 @@ std::int64_t L2Cache::overwritten(int entry) {
   return bytes;
 }
 
-void L2Cache::later(Use use, int entry, int side, int tally) {
+void L2Cache::hand_out() {
   if (!waiting_) waiting_.reset(new Waiting[waits_.size() * queue_size()]);  // not zeroed
-  const auto all = static_cast<std::uint32_t>(tally << 16 | side << 8) | static_cast<std::uint32_t>(use);
   const int depth = depth_;
-  const std::size_t size = queue_size();
+  const std::size_t size = queue_size(), count = std::exchange(asked_count_, 0);
   Waiting* const waiting = waiting_.get();
   int* const waits = waits_.data();
-  const auto number = static_cast<std::size_t>(entry);
-  const Fragment* const end = fragments_.data() + first_[number + 1];
-  for (const Fragment* each = fragments_.data() + first_[number]; each != end; ++each) {
-    const auto group = static_cast<std::size_t>(each->group);
-    const int before = waits[group]++;
-    waiting[group * size + static_cast<std::size_t>(before)] = {each->piece, all};
-    if (before + 1 == depth) [[unlikely]]
-      carry_out_full(group);
+  const int* const first = first_.data();
+  const Fragment* const fragments = fragments_.data();
+  constexpr std::size_t far = 16, near = 8;  // uses: an entry's place is fetched before its fragments
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + far < count) {
+      __builtin_prefetch(first + asked_[i + far].of);
+      __builtin_prefetch(fragments + first[asked_[i + near].of]);
+    }
+    const Waiting asked = asked_[i];
+    const Fragment* const end = fragments + first[asked.of + 1];
+    for (const Fragment* each = fragments + first[asked.of]; each != end; ++each) {
+      const auto group = static_cast<std::size_t>(each->group);
+      const int before = waits[group]++;
+      waiting[group * size + static_cast<std::size_t>(before)] = {each->piece, asked.use_side_tally};
+      if (before + 1 == depth) [[unlikely]]
+        carry_out_full(group);
+    }
   }
 }
 
@@ -310,6 +329,7 @@ void L2Cache::carry_out_all() {
 }
 
 const L2Cache::Tallies& L2Cache::settle() {
+  hand_out();
   carry_out_all();
   for (Tally& tally : tallies_)
     tally.lacked = std::llround(static_cast<double>(tally.lacked) * sample_.stands_for),

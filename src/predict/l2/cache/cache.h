@@ -18,6 +18,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -101,11 +102,17 @@ class L2Cache {
   // `tally`: below most_tallies, to which the bytes are added.
   static constexpr int most_tallies = 128;
   using Tallies = std::array<Tally, most_tallies>;
-  void later(Use use, int entry, int side, int tally);
+  void later(Use use, int entry, int side, int tally) {
+    const auto rest = static_cast<std::uint32_t>(tally << 16 | side << 8 | static_cast<int>(use));
+    asked_[asked_count_] = {entry, rest};
+    if (++asked_count_ == asked_most_) hand_out();
+  }
   // Carries out what is left, and returns the tallies.
   const Tallies& settle();
   // `later` becomes now, so that other uses may come between.
-  void carry_out_at_once() { depth_ = 1; }
+  void carry_out_at_once() { depth_ = 1, asked_most_ = 1; }
+  // More uses wait for their group: faster where each sweeps over much of what the group holds.
+  void carry_out_rarely() { depth_ *= 8; }
 
  private:
   // A fragment's piece among those of its group, which lie side by side.
@@ -113,9 +120,9 @@ class L2Cache {
     int group = 0;
     int piece = 0;  // while fragments are cut: bytes at each home
   };
-  // A use of a piece that waits, in eight bytes.
+  // A use of a piece, or of an entry, that waits, in eight bytes.
   struct Waiting {
-    int piece;
+    int of;
     std::uint32_t use_side_tally;  // a byte each, the use last
 
     Use use() const { return static_cast<Use>(use_side_tally & 0xff); }
@@ -146,6 +153,7 @@ class L2Cache {
   void carry_out(std::size_t group, Tallies& tallies);
   std::size_t queue_size() const { return static_cast<std::size_t>(depth_); }
   void carry_out_full(std::size_t group);
+  void hand_out();       // asked_, to the groups of the entries' pieces
   void carry_out_all();  // groups side by side
 
   // What a piece and its sets do; `bits`: of a partition's number. In piece_uses.h.
@@ -183,18 +191,17 @@ class L2Cache {
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   std::vector<int> first_;                  // fragment of each entry
   std::vector<Fragment> fragments_;         // by entry
-  // A record of each piece, those of a group side by side, after one of its own.
-  struct alignas(64) LinkBlock {
-    Link links[8];
-  };
-  std::unique_ptr<LinkBlock[]> blocks_;
-  Link* links_ = nullptr;
-  std::vector<int> ends_;                              // by group: the place of its own record
-  int piece_ = 0;                                      // link of a record that says what the piece is
+  std::unique_ptr<std::byte[]> records_;    // of each piece, those of a group side by side, after one of its own
+  Link* links_ = nullptr;                   // the first record: at the start of a line of the processor's cache
+  std::vector<int> ends_;                   // by group: the place of its own record
+  int piece_ = 0;                           // link of a record that says what the piece is
   std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home
   std::unique_ptr<Waiting[]> waiting_;                 // by group, as many as depth_
   std::vector<int> waits_;                             // by group: how many
   int depth_ = 0;
+  static constexpr std::size_t most_asked = 1024;
+  std::array<Waiting, most_asked> asked_;  // uses of entries, the first asked_count_, that no group knows yet
+  std::size_t asked_count_ = 0, asked_most_ = most_asked;
   Tallies tallies_{};
   L2Cache* outer_ = nullptr;
   std::int64_t supplied_ = 0;  // bytes

@@ -7,13 +7,12 @@
 
 namespace tilescope {
 
-// Links of a record: of each line of a piece, by side and home; of its unwritten contents, by home; and the piece. The
-// first record of a group has the ends of its lists instead: of each side's set, and of each home's unwritten contents.
+// Links of a piece's record: its lines, by side and home; its unwritten contents, by home; the piece itself. The first
+// record of a group has the ends of its lists instead: of each side's set, and of each home's unwritten contents.
 template <int bits>
 struct L2Cache::Record {
-  static constexpr int dirty = 1 << 2 * bits, piece = dirty + (1 << bits), shift = 2 + bits + bits / 2,
-                       size = 1 << shift;
-  static_assert(piece < size && 2 * (piece + 1) > size);
+  static constexpr int dirty = 1 << 2 * bits, piece = dirty + (1 << bits), size = bits == 0 ? 4 : bits == 1 ? 8 : 32;
+  static_assert(piece < size && (size & (size - 1)) == 0);
 };
 
 // `bits` is known to the compiler, and so is whether another cache stands behind this one: a walk spends most of its
@@ -194,18 +193,21 @@ struct L2Cache::PieceUses {
   }
 
   void carry_out(std::span<const Waiting> all, Tallies& tallies) {
-    for (const Waiting& each : all) {
+    constexpr std::size_t ahead = 8;  // uses: a piece's record is fetched before its turn
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i + ahead < all.size()) __builtin_prefetch(links + all[i + ahead].of);
+      const Waiting& each = all[i];
       Tally& tally = tallies[each.tally()];
       if (each.use() == Use::read) {
-        tally.lacked += read(each.piece, each.side());
+        tally.lacked += read(each.of, each.side());
       } else if (each.use() == Use::store || each.use() == Use::store_at_home) {
-        const StoreTraffic stored = store(each.piece, false);
+        const StoreTraffic stored = store(each.of, false);
         tally.lacked += stored.lacked, tally.written += stored.written;
-        if (each.use() == Use::store) keep_copy(each.piece, each.side());
+        if (each.use() == Use::store) keep_copy(each.of, each.side());
       } else if (each.use() == Use::read_last) {
-        tally.lacked += read_last(each.piece, each.side());
+        tally.lacked += read_last(each.of, each.side());
       } else {
-        tally.written += overwritten(each.piece);
+        tally.written += overwritten(each.of);
       }
     }
   }
