@@ -6,6 +6,7 @@
 #include <memory>
 #include <memory_resource>
 #include <optional>
+#include <type_traits>
 
 #include "base/parallel.h"
 #include "predict/l2/compulsory.h"
@@ -109,6 +110,15 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
 // What tells the bytes at memory: the walk or the closed form, as the point says; or the least that any walk gives.
 enum class AtMemory { as_asked, least };
 
+// What `make` returns, made where it stays: results of stages are a KiB and more.
+template <class Make>
+struct InPlace {
+  Make make;
+  operator std::invoke_result_t<Make>() const { return make(); }
+};
+template <class Make>
+InPlace(Make) -> InPlace<Make>;
+
 // Counts of every launch, and their sums: footprint, work, and the bytes at every level.
 StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::pmr::memory_resource& memory,
                                    Wanted wanted, Prediction& out, AtMemory at_memory = AtMemory::as_asked) {
@@ -117,14 +127,17 @@ StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::
   StageResults<std::optional<L2Walk>> walks(bound.size(), &memory);
   counts.reserve(bound.size()), tiles.reserve(bound.size());
   // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
-  for (const BoundIsland& launch : bound) tiles.push_back(tile_counts(launch, &memory, wanted));
+  for (const BoundIsland& launch : bound)
+    tiles.emplace_back(InPlace{[&] { return tile_counts(launch, &memory, wanted); }});
   // L2: what of them reaches memory.
   const bool least = at_memory == AtMemory::least;
   if (bound.front().point.l2 == L2Model::walk && !least)
     at_once(bound.size(), [&](std::size_t i) { walks[i] = walked_blocks(bound[i], tiles[i]); });
   for (std::size_t i = 0; i < bound.size(); ++i)
-    counts.push_back(launch_counts(tiles[i], least ? least_memory_traffic(bound[i], &memory)
-                                                   : memory_traffic(bound[i], tiles[i], walks[i], &memory)));
+    counts.emplace_back(InPlace{[&] {
+      return launch_counts(tiles[i], least ? least_memory_traffic(bound[i], &memory)
+                                           : memory_traffic(bound[i], tiles[i], walks[i], &memory));
+    }});
   add_counts(bound, counts, wanted, out);
   out.compulsory_bytes = compulsory_bytes(bound);
   return counts;

@@ -80,8 +80,7 @@ Resource bound_of_sequence(const Prediction& out) {
 void clear(Prediction& out, std::size_t launches) {
   out.terms.clear();
   out.footprint.clear();
-  out.islands.resize(launches);
-  for (IslandPrediction& launch : out.islands) launch = {};
+  out.islands.clear(), out.islands.resize(launches);
   out.work = {};
   out.traffic = {};
   out.operand_bytes = 0;

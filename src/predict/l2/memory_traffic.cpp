@@ -238,7 +238,7 @@ std::int64_t caches_with_blocks(const BoundIsland& bound, Boundary boundary) {
 void add_array_scales_dram(const BoundIsland& bound, Boundary boundary, Terms& out) {
   for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const std::int64_t once = array_scale_bytes(bound.point, id);
+    const std::int64_t once = bound.point.dtypes[i].tensor_bytes;
     if (once == 0) continue;
     Term term{.boundary = boundary, .cause = Cause::one_scale, .array = static_cast<int>(i), .fits_cache = true};
     term.bytes = checked_mul(once, caches_with_blocks(bound, boundary));

@@ -94,13 +94,13 @@ BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const 
                     .how = implementation(plan.kernel, number, nest),
                     .variant = nullptr,
                     .nest = nest,
-                    .finish = {},
+                    .finish = nest,
                     .live = {},
                     .whole = {},
                     .summed = {},
                     .scored = {}};
-  if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0) guard_unmasked(bound.nest);
-  bound.finish = bound.nest;
+  if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0)
+    guard_unmasked(bound.nest), bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
   if (!blocks) bound.own = std::make_shared<KnownBlock>();
   KnownBlock& known = blocks ? (*blocks)[static_cast<std::size_t>(number)] : *bound.own;
