@@ -124,7 +124,10 @@ Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& w
   Nest nest;
   nest.diagram = &diagram;
   nest.mask = &mask;
-  for (std::size_t i = 0; i < diagram.axes.size(); ++i) nest.sizes[i] = diagram.axes[i].size_in(workload);
+  for (std::size_t i = 0, count = diagram.axes.size(); i < count; ++i) {
+    const Axis& axis = diagram.axes[i];
+    nest.sizes[i] = axis.extent && axis.per == 1 ? workload.size(*axis.extent) : axis.size_in(workload);  // no division
+  }
   for (const Chunking& cut : schedule.chunks)
     nest.sizes[index(cut.axis)] = ceil_div(nest.size(cut.of), cut.length_in(nest.size(cut.of), tiles));
   for (const Loop& loop : island.loops) {

@@ -1,9 +1,9 @@
 #include "cost/transfer.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "base/checked.h"
+#include "cost/plain_count.h"
 
 namespace tilescope {
 namespace {
@@ -54,28 +54,11 @@ std::int64_t repeats(const Nest& nest, int i, int last) {
   return nest.loops[static_cast<std::size_t>(i)].trips;
 }
 
-// The same for a nest whose loops are all alike: without a guarded pair, and without parts.
-std::int64_t repeated_alike(const Nest& nest, AxisBits array, int last, bool whole_tiles) {
-  std::int64_t count = 1;
-  AxisBits left = array;  // axes whose extent is not counted yet
-  for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
-    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    if (whole_tiles && (left & bit(loop.axis)) != 0) {
-      count = checked_mul(count, checked_mul(loop.trips, loop.tile));
-      left &= ~bit(loop.axis);
-    }
-    if (i <= last && !Nest::carries(array, loop)) count = checked_mul(count, loop.trips);
-  }
-  for (; left != 0; left &= left - 1)
-    count = checked_mul(count, nest.sizes[static_cast<std::size_t>(std::countr_zero(left))]);
-  return count;
-}
-
 // Sum over all combinations of the loops up to `last` of the tile's extent over `axes`.
 std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int last, bool whole_tiles) {
   const AxisBits array = bits(axes);
   std::int64_t count = 1;
-  if (!nest.guarded() && !nest.chunked.present()) return repeated_alike(nest, array, last, whole_tiles);
+  if (plain(nest)) return repeated_count(nest, array, last, whole_tiles).of(nest);
   const bool split_keys = nest.keys_are_chunked();
   if (nest.guarded())
     count = pair_factor(nest, live, has(axes, nest.diagram->guard->query), has(axes, nest.diagram->guard->key), last);
@@ -246,8 +229,8 @@ std::int64_t total_tiles(const Nest& nest, AxisId axis) {
 }
 
 std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
-  if (!nest.guarded() && !nest.chunked.present())
-    return repeated_alike(nest, bits(array), last_loop(nest, array, options.resident), options.whole_tiles);
+  if (plain(nest))
+    return repeated_count(nest, bits(array), last_loop(nest, array, options.resident), options.whole_tiles).of(nest);
   if (options.resident && parts_may_stand_still(nest, array)) {
     const auto of_part = [&](std::int64_t chunk) {
       const Nest part = nest.part_of(chunk);

@@ -19,7 +19,7 @@ void require_amount(const char* what, double value) { require(std::isfinite(valu
 
 }  // namespace
 
-void require_possible(const Prediction& prediction) {
+void require_possible(const Prediction& prediction, Wanted wanted) {
   for (const Term& term : prediction.terms) require(term.bytes >= 0, "a term", static_cast<double>(term.bytes));
   for (int level = 0; level < level_count; ++level)
     for (const std::int64_t bytes : prediction.traffic[static_cast<LevelId>(level)])
@@ -27,6 +27,7 @@ void require_possible(const Prediction& prediction) {
   if (const std::int64_t bytes = prediction.traffic.both(LevelId::hbm); bytes < prediction.compulsory_bytes)
     throw ImpossiblePrediction(
         fmt::format("the prediction has {} bytes at HBM, below the compulsory {}", bytes, prediction.compulsory_bytes));
+  if (wanted > Wanted::times) return;
   for (const IslandPrediction& launch : prediction.islands) {
     require_amount("a launch's seconds", launch.seconds);
     require_amount("a launch's clocks", launch.sm_clocks);

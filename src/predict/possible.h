@@ -15,7 +15,7 @@ class ImpossiblePrediction : public std::logic_error {
 
 // Throws ImpossiblePrediction if a term or a level has fewer than 0 bytes, HBM moves fewer than the compulsory bytes,
 // or a time, a clock, a power or a saving is negative or not finite. A time below 0 of a single resource is not an
-// error: it says that the profile lacks the rate (prediction.h).
-void require_possible(const Prediction& prediction);
+// error: it says that the profile lacks the rate (prediction.h). Times are looked at where they were wanted.
+void require_possible(const Prediction& prediction, Wanted wanted = Wanted::times);
 
 }  // namespace tilescope

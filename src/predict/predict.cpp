@@ -6,6 +6,7 @@
 #include <memory>
 #include <memory_resource>
 #include <optional>
+#include <type_traits>
 
 #include "base/parallel.h"
 #include "predict/l2/compulsory.h"
@@ -13,6 +14,7 @@
 #include "predict/possible.h"
 #include "predict/results.h"
 #include "predict/sm/round_waits.h"
+#include "predict/sm/simulated_step.h"
 #include "predict/time/gains.h"
 #include "predict/time/launch_gaps.h"
 #include "predict/time/resources.h"
@@ -104,21 +106,38 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
   if (modelled) time_of_sequence(hardware, point, timed, counts, gains, out);
 }
 
+// What tells the bytes at memory: the walk or the closed form, as the point says; or the least that any walk gives.
+enum class AtMemory { as_asked, least };
+
+// What `make` returns, made where it stays: results of stages are a KiB and more.
+template <class Make>
+struct InPlace {
+  Make make;
+  operator std::invoke_result_t<Make>() const { return make(); }
+};
+template <class Make>
+InPlace(Make) -> InPlace<Make>;
+
 // Counts of every launch, and their sums: footprint, work, and the bytes at every level.
 StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::pmr::memory_resource& memory,
-                                   Wanted wanted, Prediction& out) {
+                                   Wanted wanted, Prediction& out, AtMemory at_memory = AtMemory::as_asked) {
   StageResults<LaunchCounts> counts(&memory);
   StageResults<TileCounts> tiles(&memory);
   StageResults<std::optional<L2Walk>> walks(bound.size(), &memory);
   counts.reserve(bound.size()), tiles.reserve(bound.size());
   // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
-  for (const BoundIsland& launch : bound) tiles.push_back(tile_counts(launch, &memory, wanted));
+  for (const BoundIsland& launch : bound)
+    tiles.emplace_back(InPlace{[&] { return tile_counts(launch, &memory, wanted); }});
   // L2: what of them reaches memory.
-  if (bound.front().point.l2 == L2Model::walk)
+  const bool least = at_memory == AtMemory::least;
+  if (bound.front().point.l2 == L2Model::walk && !least)
     at_once(bound.size(), [&](std::size_t i) { walks[i] = walked_blocks(bound[i], tiles[i]); });
   for (std::size_t i = 0; i < bound.size(); ++i)
-    counts.push_back(launch_counts(tiles[i], memory_traffic(bound[i], tiles[i], walks[i], &memory)));
-  add_counts(bound, counts, out);
+    counts.emplace_back(InPlace{[&] {
+      return launch_counts(tiles[i], least ? least_memory_traffic(bound[i], &memory)
+                                           : memory_traffic(bound[i], tiles[i], walks[i], &memory));
+    }});
+  add_counts(bound, counts, wanted, out);
   out.compulsory_bytes = compulsory_bytes(bound);
   return counts;
 }
@@ -155,7 +174,7 @@ void predict_bound(const Plan& plan, const HardwareProfile& hardware, const Stag
   if (wanted <= Wanted::times)
     add_times(plan, hardware, bound, counts, wanted == Wanted::all ? Gains::wanted : Gains::unwanted, out);
   // Check: no answer that cannot be.
-  require_possible(out);
+  require_possible(out, wanted);
 }
 
 }  // namespace
@@ -182,6 +201,24 @@ bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const
   for (BoundIsland& launch : bound) bind_sums(launch);
   predict_bound(plan, hardware, bound, memory.resource, Wanted::all, out);
   return true;
+}
+
+void read_code(const Plan& plan, const Point& point) {
+  static const HardwareProfile none;
+  for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()) && plan.kernel.simulated; ++i)
+    step_question(bind_loops(plan, none, point, i), 1, CopySource::l2);
+}
+
+Prediction predict_at_least(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  Point alone = point;
+  alone.time.without |= without(Mechanism::memory_wait).without;
+  StackMemory memory;
+  Prediction out;
+  clear(out, plan.schedule.islands.size());
+  const StageResults<BoundIsland> bound = bind_islands(plan, hardware, alone, &memory.resource);
+  const StageResults<LaunchCounts> counts = counted(bound, memory.resource, Wanted::times, out, AtMemory::least);
+  add_times(plan, hardware, bound, counts, Gains::unwanted, out);
+  return out;
 }
 
 WithoutGains predict_without_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point) {

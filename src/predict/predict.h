@@ -23,6 +23,13 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
 // The same where every tile fits; false: `out` holds the footprint alone.
 bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
 
+// Reads the machine code from which the point's steps are simulated, which takes as long as reading a GPU's profile.
+void read_code(const Plan& plan, const Point& point);
+
+// A prediction whose time is a lower bound of that by the walk, which it leaves out: arrays come from memory and go
+// there once, and blocks and memory do not wait for each other. Times grow with the bytes of memory.
+Prediction predict_at_least(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+
 // A prediction without gains, and what adds them: of several tiles the chosen one alone needs them. The plan and the
 // profile are to outlive it.
 struct WithoutGains {

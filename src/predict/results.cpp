@@ -8,7 +8,17 @@
 namespace tilescope {
 namespace {
 
-void add_sums(Prediction& out) {
+void add_traffic_sums(Prediction& out) {
+  for (const IslandPrediction& island : out.islands) {
+    for (const LevelId level : counted_levels)
+      for (std::size_t d = 0; d < 2; ++d)
+        out.traffic[level][d] = checked_add(out.traffic[level][d], island.traffic[level][d]);
+    for (std::size_t d = 0; d < 2; ++d) out.bulk_smem[d] = checked_add(out.bulk_smem[d], island.bulk_smem[d]);
+    out.operand_bytes = checked_add(out.operand_bytes, island.operand_bytes);
+  }
+}
+
+void add_work_sums(Prediction& out) {
   const bool all_known = std::all_of(out.islands.begin(), out.islands.end(),
                                      [](const IslandPrediction& island) { return island.work.instructions > 0; });
   for (const IslandPrediction& island : out.islands) {
@@ -20,13 +30,8 @@ void add_sums(Prediction& out) {
       out.work.pipes[i] = checked_add(out.work.pipes[i], island.work.pipes[i]);
     out.work.instructions = checked_add(out.work.instructions, island.work.instructions);
     out.work.alu_instructions = checked_add(out.work.alu_instructions, island.work.alu_instructions);
-    for (const LevelId level : counted_levels)
-      for (std::size_t d = 0; d < 2; ++d)
-        out.traffic[level][d] = checked_add(out.traffic[level][d], island.traffic[level][d]);
     for (std::size_t f = 0; f < format_count; ++f)
       out.work.tensor_flop_in[f] = checked_add(out.work.tensor_flop_in[f], island.work.tensor_flop_in[f]);
-    for (std::size_t d = 0; d < 2; ++d) out.bulk_smem[d] = checked_add(out.bulk_smem[d], island.bulk_smem[d]);
-    out.operand_bytes = checked_add(out.operand_bytes, island.operand_bytes);
   }
   if (!all_known) out.work.instructions = out.work.alu_instructions = 0;
 }
@@ -75,7 +80,7 @@ Resource bound_of_sequence(const Prediction& out) {
 void clear(Prediction& out, std::size_t launches) {
   out.terms.clear();
   out.footprint.clear();
-  out.islands.assign(launches, IslandPrediction{});
+  out.islands.clear(), out.islands.resize(launches);
   out.work = {};
   out.traffic = {};
   out.operand_bytes = 0;
@@ -84,20 +89,23 @@ void clear(Prediction& out, std::size_t launches) {
   out.runnable = out.feasible = true;
 }
 
-void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts> counts, Prediction& out) {
+void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts> counts, Wanted wanted,
+                Prediction& out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const LaunchCounts& of = counts[i];
     IslandPrediction& launch = out.islands[i];
-    launch.work = of.work, launch.local = of.local;
+    if (wanted < Wanted::memory) launch.work = of.work;
+    launch.local = of.local;
     launch.traffic = of.traffic.bytes, launch.operand_bytes = of.traffic.operand_bytes;
     launch.bulk_smem = of.traffic.bulk_smem;
     launch.blocks = of.occupancy.blocks, launch.blocks_per_unit = of.occupancy.blocks_per_unit;
     launch.l2_walked = of.l2_walked;
     out.terms.insert(out.terms.end(), of.terms.begin(), of.terms.end());
-    add_footprint(bound[i], of.footprint, out);
+    add_footprint(bound[i], *of.footprint, out);
   }
   add_memory(bound, out);
-  add_sums(out);
+  add_traffic_sums(out);
+  if (wanted < Wanted::memory) add_work_sums(out);
 }
 
 void add_footprints(std::span<const BoundIsland> bound, Prediction& out) {

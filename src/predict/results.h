@@ -10,8 +10,9 @@ namespace tilescope {
 // An empty prediction of so many launches, in the memory that `out` holds.
 void clear(Prediction& out, std::size_t launches);
 
-// Terms, footprint, work and traffic of each launch, and their sums. Throws CountOverflow.
-void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts> counts, Prediction& out);
+// Terms, footprint, traffic and, where it is wanted, work of each launch, and their sums. Throws CountOverflow.
+void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts> counts, Wanted wanted,
+                Prediction& out);
 
 // Footprints of each launch and of the GPU's memory, by themselves.
 void add_footprints(std::span<const BoundIsland> bound, Prediction& out);

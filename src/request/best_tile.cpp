@@ -38,7 +38,7 @@ RankedTiles rank_tiles(const Plan& plan, const HardwareProfile& hardware, Point&
 
 std::optional<Prediction> walk_tiles(const Plan& plan, const HardwareProfile& hardware, Point& point,
                                      RankedTiles& tiles) {
-  rank_by_walk(plan, hardware, point, 0, tiles.ranked);
+  find_first_by_walk(plan, hardware, point, tiles.ranked);
   if (tiles.ranked.first) take(tiles.ranked.feasible.front().point, point);
   return std::move(tiles.ranked.first);
 }

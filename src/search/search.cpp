@@ -271,39 +271,95 @@ SearchResult rank_by_closed_form(const Plan& plan, const HardwareProfile& hardwa
   return result;
 }
 
-void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
-                  SearchResult& result) {
-  if (base.l2 != L2Model::walk) return;
+namespace {
+
+// How many of the first ones by the closed form are walked.
+std::size_t count_to_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                          const SearchResult& result) {
+  if (base.l2 != L2Model::walk) return 0;
   constexpr std::size_t most = 6;
   constexpr double far_behind = 1.25;  // times the best one's time by the closed form
   const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
   constexpr std::int64_t most_steps = std::int64_t{1} << 26;  // of all of them together: some seconds
   std::size_t count = 0;
   for (std::int64_t steps = 0; count < std::min(most, result.feasible.size()); ++count) {
-    Candidate& candidate = result.feasible[count];
+    const Candidate& candidate = result.feasible[count];
     if (candidate.busy_seconds > far_behind * best) break;
     Point walked = candidate.point;
     walked.l2 = base.l2;
     steps += walk_steps(plan, hardware, walked);
     if (count > 0 && steps > most_steps) break;
   }
-  std::vector<WithoutGains> walked(count);
-  const auto walk = [&](std::size_t i) {
-    Candidate& candidate = result.feasible[i];
-    candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
-    walked[i] = predict_without_gains(plan, hardware, candidate.point);
-    candidate = candidate_of(hardware, Point(candidate.point), walked[i].prediction);
+  return count;
+}
+
+// Of several candidates, those that are walked.
+class Walked {
+ public:
+  Walked(const Plan& plan, const HardwareProfile& hardware, const Point& base, SearchResult& result)
+      : plan_(plan), hardware_(hardware), base_(base), result_(result) {}
+
+  void walk(std::size_t i) {
+    Candidate& candidate = result_.feasible[i];
+    candidate.point.l2 = base_.l2, candidate.point.drift = base_.drift;
+    predictions_[i] = predict_without_gains(plan_, hardware_, candidate.point);
+    candidate = candidate_of(hardware_, Point(candidate.point), predictions_[i].prediction);
     candidate.number = i;
-  };
-  if (threads == 0) at_once(count, walk);
+  }
+  // A time that a walk of the candidate gives at least.
+  double least(std::size_t i) const {
+    Point point = result_.feasible[i].point;
+    point.l2 = base_.l2;
+    return busy_seconds(hardware_, predict_at_least(plan_, hardware_, point));
+  }
+  // The first `count` candidates have been walked.
+  void take_first(std::size_t count) {
+    std::stable_sort(result_.feasible.begin(), result_.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
+    WithoutGains& first = predictions_[result_.feasible.front().number];
+    first.add_gains(first.prediction);
+    result_.first = std::move(first.prediction);
+  }
+
+ private:
+  const Plan& plan_;
+  const HardwareProfile& hardware_;
+  const Point& base_;
+  SearchResult& result_;
+  std::vector<WithoutGains> predictions_ = std::vector<WithoutGains>(result_.feasible.size());
+};
+
+}  // namespace
+
+void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
+                  SearchResult& result) {
+  const std::size_t count = count_to_walk(plan, hardware, base, result);
+  if (count == 0) return;
+  Walked walked(plan, hardware, base, result);
+  if (threads == 0) at_once(count, [&](std::size_t i) { walked.walk(i); });
   else
     in_order(
-        count, threads, [&](std::size_t i, std::size_t) { walk(i); }, [](std::size_t, std::size_t) {});
-  std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
+        count, threads, [&](std::size_t i, std::size_t) { walked.walk(i); }, [](std::size_t, std::size_t) {});
+  walked.take_first(count);
+}
+
+void find_first_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, SearchResult& result) {
+  const std::size_t count = count_to_walk(plan, hardware, base, result);
   if (count == 0) return;
-  WithoutGains& first = walked[result.feasible.front().number];
-  first.add_gains(first.prediction);
-  result.first = std::move(first.prediction);
+  Walked walked(plan, hardware, base, result);
+  std::vector<double> least(count, 0);
+  at_once(count, [&](std::size_t i) { i == 0 ? walked.walk(i) : void(least[i] = walked.least(i)); });
+  // Bounds hold where a step takes no less time when more of its tiles come from memory; simulated steps may by a few
+  // clocks.
+  constexpr double sure = 1.01;
+  const double best = result.feasible.front().busy_seconds;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 1; i < count; ++i)
+    if (least[i] <= sure * best) others.push_back(i);
+  at_once(others.size(), [&](std::size_t i) { walked.walk(others[i]); });
+  const auto begin = result.feasible.begin();
+  const auto end = std::stable_partition(begin, begin + static_cast<std::ptrdiff_t>(count),
+                                         [&](const Candidate& each) { return each.point.l2 == base.l2; });
+  walked.take_first(static_cast<std::size_t>(end - begin));
 }
 
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,

@@ -64,6 +64,9 @@ SearchResult rank_by_closed_form(const Plan& plan, const HardwareProfile& hardwa
 // `threads` 0: those that the work around it leaves free.
 void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
                   SearchResult& result);
+// The same as far as it decides which is first: those whose lower bound is above another's time are not walked, and
+// stay as the closed form predicted them.
+void find_first_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, SearchResult& result);
 
 // The point that search_tiles ranks first by the closed form, where the implementation is assumed; nullopt: none is
 // feasible.

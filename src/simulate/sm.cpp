@@ -23,6 +23,7 @@ class Sm {
       : code_(ends.start),
         loop_(static_cast<std::uint32_t>(ends.start.size())),
         loop_end_(static_cast<std::uint32_t>(ends.start.size() + program.code.size())),
+        code_end_(static_cast<std::uint32_t>(loop_end_ + ends.end.size())),
         most_(passes),
         warps_a_block_(program.warps),
         limits_(limits),
@@ -107,7 +108,7 @@ class Sm {
     if (next >= never) wait_for_ever();
     now_ = next;
     for (std::size_t i = 0; i < used_; ++i)
-      if (Scheduler& scheduler = schedulers_[i]; scheduler.next <= now_) scheduler.next = step(scheduler);
+      if (Scheduler& scheduler = schedulers_[i]; scheduler.next <= now_) scheduler.next = step(scheduler, next);
   }
 
   [[noreturn]] static void wait_for_ever() {
@@ -148,20 +149,20 @@ class Sm {
   }
 
   // The oldest warp that can issue does. Returns when to look again.
-  Ticks step(Scheduler& scheduler) {
+  Ticks step(Scheduler& scheduler, const Ticks now) {
     if (scheduler.queued > 0) start_products(scheduler);
     Ticks soonest = never;
-    for (std::size_t i = 0; i < scheduler.warps.size(); ++i) {
+    for (std::size_t i = 0, count = scheduler.warps.size(); i < count; ++i) {
       Warp& warp = *scheduler.warps[i];
-      if (warp.at <= now_) {
+      if (warp.at <= now) {
         Ticks free = part_free(scheduler, warp, *warp.op);
-        if (free <= now_) {
-          issue(scheduler, first_asked(scheduler, i));
-          return now_ + ticks_a_clock;
+        if (free <= now) {
+          issue(scheduler, first_asked(scheduler, i), now);
+          return now + ticks_a_clock;
         }
         free = whole_clock(free);
         const bool waits = warp.op->effect == SmEffect::product_wait;
-        warp.causes[index_of(waits ? SmWait::products : SmWait::pipe)] += free - now_, warp.at = free;
+        warp.causes[index_of(waits ? SmWait::products : SmWait::pipe)] += free - now, warp.at = free;
       }
       soonest = std::min(soonest, warp.at);
     }
@@ -183,17 +184,17 @@ class Sm {
     return *chosen;
   }
 
-  void issue(Scheduler& scheduler, Warp& warp) {
+  void issue(Scheduler& scheduler, Warp& warp, const Ticks now) {
     const SmOperation& op = *warp.op;
     if constexpr (detailed) {
-      if (warp.next >= loop_ && warp.next < loop_end_) counts_.add_waits(warp, warp.next - loop_, now_);
+      if (warp.next >= loop_ && warp.next < loop_end_) counts_.add_waits(warp, warp.next - loop_, now);
       ++counts_.issued;
     }
-    Ticks start = now_;
-    if (op.part == SmPart::memory) start = queue(scheduler, op);
+    Ticks start = now;
+    if (op.part == SmPart::memory) start = queue(scheduler, op, now);
     Ticks until = start + op.busy;
     if (op.effect == SmEffect::product) ask(warp, scheduler);
-    else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op);
+    else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, now);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
     // The last board is that of operations without one.
     Ticks& results = warp.boards[op.result_board];
@@ -202,20 +203,21 @@ class Sm {
     operands = std::max(operands, start + op.operands);
     if constexpr (detailed)
       if (keeps_events_) keep_event(warp, until);
-    warp.issued = now_;
-    const bool again = warp.next + 1 == loop_end_;
-    if (++warp.next == loop_end_) {
+    warp.issued = now;
+    const SmOperation* following = &op + 1;
+    const bool again = ++warp.next == loop_end_;
+    if (again) {
       ++warp.passes, ++passes_;
       // Others may go round and round while the first warp waits for ever.
       if (passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes)) wait_for_ever();
-      if (most_ == 0 || warp.passes < most_) warp.next = loop_;
+      if (most_ == 0 || warp.passes < most_) warp.next = loop_, following = code_.data() + loop_;
     }
     if (op.effect != SmEffect::none) add_group(op, warp);
-    if (warp.next == code_.size()) {
+    if (warp.next == code_end_) {
       ++finished_, warp.at = never;
       return;
     }
-    warp.op = &code_[warp.next];
+    warp.op = following;
     prepare(warp, op.stall + (again ? limits_.branch : 0));
     if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp);
   }
@@ -245,22 +247,23 @@ class Sm {
   }
 
   // The part works on an operation behind those that it has. Returns the end.
-  Ticks use(Scheduler& scheduler, const SmOperation& op) {
-    Ticks& free = scheduler.free[index_of(op.part)];
-    const Ticks busy = op.busy + (scheduler.products > now_ ? op.slower : 0);
+  Ticks use(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
+    const Ticks products = scheduler.products;
+    const Ticks busy = op.busy + (products > now ? op.slower : 0);
     // Warps issue at whole clocks: a pipe that became free since the last one keeps its rate.
-    free = std::max(free, now_ - ticks_a_clock + 1) + busy;
+    const Ticks end = std::max(scheduler.free[index_of(op.part)], now - ticks_a_clock + 1) + busy;
+    scheduler.free[index_of(op.part)] = end;
     if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
-    if (scheduler.products > now_) scheduler.products += op.holds_async, product += op.holds_async;
-    else if (product > now_) product += op.holds_product;
-    return free;
+    if (products > now) scheduler.products = products + op.holds_async, product += op.holds_async;
+    else if (op.holds_product > 0 && product > now) product += op.holds_product;
+    return end;
   }
 
   // An operation of the memory queue starts when those before it have, and shared memory is free. Returns when.
-  Ticks queue(Scheduler& scheduler, const SmOperation& op) {
+  Ticks queue(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
     Ticks& own = scheduler.free[index_of(SmPart::memory)];
-    const Ticks start = std::max(std::max(now_, own), shared_free_);
+    const Ticks start = std::max(std::max(now, own), shared_free_);
     own = start + ticks_a_clock, shared_free_ = start + op.shared;
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
     scheduler.queue[scheduler.queue_at] = start;
@@ -354,7 +357,7 @@ class Sm {
   }
 
   std::vector<SmOperation> code_;
-  const std::uint32_t loop_, loop_end_;  // operations of a pass
+  const std::uint32_t loop_, loop_end_, code_end_;  // operations of a pass; behind the last of all
   const std::int64_t most_;
   const int warps_a_block_;
   const SmLimits limits_;

@@ -66,6 +66,17 @@ bool has_memory_latency(const HardwareProfile& hardware) {
   return m.tma.latency_hbm && m.tma.latency_l2 && m.clock.tensor_most;
 }
 
+// Lines before the next name of a section, which has no space.
+std::size_t lines_of_section(std::string_view lines) {
+  std::size_t count = 0;
+  for (; !lines.empty(); ++count) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    if (line.find(' ') == line.npos) break;
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  }
+  return count;
+}
+
 bool copies(const Instruction& instruction) {
   return opcode_row(instruction.opcode).kind == InstructionKind::async_copy;
 }
@@ -105,17 +116,18 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
       {"masked", &StepProgram::masked},
       {"start", &StepProgram::start},
       {"end", &StepProgram::end}};
+  std::vector<std::string> labels;
   while (!lines.empty()) {
     const std::string_view line = lines.substr(0, lines.find('\n'));
     lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-    const auto named = sections.find(line);
+    const auto named = line.find(' ') == line.npos ? sections.find(line) : sections.end();
     if (named != sections.end()) {
       section = &(program.*named->second);
+      section->reserve(lines_of_section(lines));
       continue;
     }
     Instruction& instruction = section->emplace_back();
     std::string_view text = line;
-    std::vector<std::string> labels;
     if (!take_control(text, instruction.control) || !parse_instruction(text, instruction, labels))
       throw InputError(Diagnostic{
           .file = file_.string(), .path = symbol, .message = fmt::format("has '{}', which is no instruction", line)});

@@ -12,27 +12,45 @@
 namespace tilescope::cli {
 namespace {
 
-// As JSON writes it; numbers without a serializer of their own, for sweeps write millions of them.
-void add_csv_cell(const Json& cell, std::string& text) {
-  std::array<char, 64> number;
-  const auto take = [&](const char* end) { text.append(number.data(), static_cast<std::size_t>(end - number.data())); };
-  switch (cell.type()) {
-    case Json::value_t::null:
-      return;
-    case Json::value_t::string:
-      text += csv_escaped(cell.get_ref<const std::string&>());
-      return;
-    case Json::value_t::number_integer:
-      return take(std::to_chars(number.begin(), number.end(), cell.get<std::int64_t>()).ptr);
-    case Json::value_t::number_unsigned:
-      return take(std::to_chars(number.begin(), number.end(), cell.get<std::uint64_t>()).ptr);
-    case Json::value_t::number_float:
-      if (const double value = cell.get<double>(); std::isfinite(value))
-        return take(nlohmann::detail::to_chars(number.begin(), number.end(), value));
-      [[fallthrough]];
-    default:
-      text += cell.dump();
+// Text that grows in a piece of memory of fixed size, from which it goes on to a string.
+class FixedText {
+ public:
+  explicit FixedText(std::string& text) : text_(text) {}
+  ~FixedText() { flush(); }
+  FixedText(const FixedText&) = delete;
+  FixedText& operator=(const FixedText&) = delete;
+
+  char* next() {  // where a number may be written, and then taken
+    if (last() - end_ < most_characters) flush();
+    return end_;
   }
+  char* last() { return memory_.data() + memory_.size(); }
+  void take(char* end) { end_ = end; }
+  void add(char c) { *next() = c, ++end_; }
+  void add(const std::string& more) { flush(), text_ += more; }
+
+ private:
+  static constexpr std::ptrdiff_t most_characters = 64;  // of a number
+  void flush() {
+    text_.append(memory_.data(), static_cast<std::size_t>(end_ - memory_.data()));
+    end_ = memory_.data();
+  }
+  std::string& text_;
+  std::array<char, 512> memory_;
+  char* end_ = memory_.data();
+};
+
+// As JSON writes it; numbers without a serializer of their own, for sweeps write millions of them.
+void add_csv_cell(const Json& cell, FixedText& text) {
+  if (const auto* value = cell.get_ptr<const Json::number_integer_t*>()) {
+    if (const auto* positive = cell.get_ptr<const Json::number_unsigned_t*>())
+      return text.take(std::to_chars(text.next(), text.last(), *positive).ptr);
+    return text.take(std::to_chars(text.next(), text.last(), *value).ptr);
+  }
+  if (const auto* value = cell.get_ptr<const Json::number_float_t*>(); value && std::isfinite(*value))
+    return text.take(nlohmann::detail::to_chars(text.next(), text.last(), *value));
+  if (cell.is_string()) return text.add(csv_escaped(cell.get_ref<const std::string&>()));
+  if (!cell.is_null()) text.add(cell.dump());
 }
 
 // Text of a cell that stays within it and is neither HTML nor a link.
@@ -63,11 +81,12 @@ std::string render_markdown(const Table& table) {
 }  // namespace
 
 void add_csv_line(const std::vector<Json>& cells, std::string& text) {
+  FixedText line(text);
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    if (c > 0) text += ',';
-    add_csv_cell(cells[c], text);
+    if (c > 0) line.add(',');
+    add_csv_cell(cells[c], line);
   }
-  text += '\n';
+  line.add('\n');
 }
 
 std::string csv_line(const std::vector<Json>& cells) {

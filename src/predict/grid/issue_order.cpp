@@ -5,7 +5,7 @@
 
 namespace tilescope {
 
-Nest in_issue_order(const BoundIsland& bound) {
+IssueOrder issue_order(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const auto rank = [&](const BoundLoop& loop) -> int {
     if (!loop.group) return 100;
@@ -16,28 +16,31 @@ Nest in_issue_order(const BoundIsland& bound) {
                                     : size == Extent::kv_len ? GridDimension::kv
                                     : size == Extent::batch  ? GridDimension::batch
                                                              : GridDimension::heads;
-    const auto& order = bound.how.block_order;
-    const auto found = std::find(order.begin(), order.end(), dimension);
-    return static_cast<int>(order.end() - found);  // fastest first in the descriptor, outermost first in a nest
+    const auto& given = bound.how.block_order;
+    const auto found = std::find(given.begin(), given.end(), dimension);
+    return static_cast<int>(given.end() - found);  // fastest first in the descriptor, outermost first in a nest
   };
-  Nest nest = bound.nest;
-  const AxisId parts =
-      nest.chunked.present() ? nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis : AxisId{};
   // A stable insertion sort: std::stable_sort would allocate.
+  IssueOrder order;
   std::array<int, max_loops> ranks{};
-  bool sorted = true;
-  for (std::size_t i = 0; i < nest.loop_count; ++i) {
-    const int own = rank(bound.nest.loops[i]);
-    std::size_t place = i;
-    for (; place > 0 && ranks[place - 1] > own; --place) ranks[place] = ranks[place - 1];
-    ranks[place] = own;
-    if (place == i) continue;
-    sorted = false;
-    const auto first = nest.loops.begin();
-    std::rotate(first + static_cast<std::ptrdiff_t>(place), first + static_cast<std::ptrdiff_t>(i),
-                first + static_cast<std::ptrdiff_t>(i) + 1);
+  for (int i = 0; i < static_cast<int>(bound.nest.loop_count); ++i) {
+    const int own = rank(bound.nest.loops[static_cast<std::size_t>(i)]);
+    auto place = static_cast<std::size_t>(i);
+    for (; place > 0 && ranks[place - 1] > own; --place)
+      ranks[place] = ranks[place - 1], order.loops[place] = order.loops[place - 1], order.as_bound = false;
+    ranks[place] = own, order.loops[place] = i;
   }
-  if (sorted) return nest;
+  return order;
+}
+
+Nest in_issue_order(const BoundIsland& bound) {
+  Nest nest = bound.nest;
+  const IssueOrder order = issue_order(bound);
+  if (order.as_bound) return nest;
+  for (std::size_t i = 0; i < nest.loop_count; ++i)
+    nest.loops[i] = bound.nest.loops[static_cast<std::size_t>(order.loops[i])];
+  const AxisId parts =
+      nest.chunked.present() ? bound.nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis : AxisId{};
   if (nest.guarded()) nest.find_guarded_pair();
   for (std::size_t i = 0; i < nest.loop_count; ++i) {
     const AxisId axis = nest.loops[i].axis;

@@ -5,7 +5,14 @@
 
 namespace tilescope {
 
-// The nest with its group loops in the order in which the grid issues blocks, outermost first.
+// Positions in bound.nest of its loops, group loops in the order in which the grid issues blocks, outermost first.
+struct IssueOrder {
+  std::array<int, max_loops> loops{};
+  bool as_bound = true;
+};
+IssueOrder issue_order(const BoundIsland& bound);
+
+// The nest in this order.
 Nest in_issue_order(const BoundIsland& bound);
 
 }  // namespace tilescope

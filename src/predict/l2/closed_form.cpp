@@ -41,10 +41,33 @@ std::int64_t keys_loaded_in_waves(const Nest& nest, std::int64_t repeats, std::i
   return loaded;
 }
 
+// Blocks that read a slice side by side, once, in one cache.
+std::int64_t wave_of(const Reuse& reuse, const CacheState& cache, const Spread& spread) {
+  const std::int64_t resident =
+      std::clamp<std::int64_t>(cache.resident_blocks, 1, std::max<std::int64_t>(1, reuse.blocks / spread.of_slice));
+  const std::int64_t inside = std::max<std::int64_t>(1, reuse.inside * spread.of_tile / spread.of_slice);
+  return std::max<std::int64_t>(1, resident / inside);
+}
+
+bool stays(bool reused, const CacheState& cache, double working_set_bytes) {
+  return !reused || working_set_bytes <= cache.capacity_bytes;
+}
+
+DramRead read_once(std::int64_t distinct, const Spread& spread) {
+  return {checked_mul(distinct, spread.of_tile), spread.of_tile == 1};
+}
+
+// `once`: values of what shares the slice.
+DramRead read_in_waves(std::int64_t once, const Reuse& reuse, const CacheState& cache, const Spread& spread) {
+  return {checked_mul(checked_mul(once, spread.of_tile),
+                      ceil_div(ceil_div(reuse.repeats, spread.of_tile), wave_of(reuse, cache, spread))),
+          false};
+}
+
 }  // namespace
 
-Reuse reuse_of(const Nest& nest, const Array& array) {
-  Reuse reuse;
+ReuseLoops reuse_loops(const Nest& nest, const Array& array) {
+  ReuseLoops reuse;
   const int last = last_loop(nest, array.axes);
   const AxisBits axes = bits(array.axes);
   for (int i = 0; i <= last && reuse.first_loop < 0; ++i) {
@@ -52,24 +75,41 @@ Reuse reuse_of(const Nest& nest, const Array& array) {
     if (loop.trips > 1 && (axes & bit(loop.axis)) == 0) reuse.first_loop = i;
   }
   if (reuse.first_loop < 0) return reuse;
-  reuse.slice_values = 1;
   for (const AxisId axis : array.axes) {
-    std::int64_t extent = nest.size(axis);
-    for (int i = 0; i < reuse.first_loop; ++i)
-      if (nest.loops[static_cast<std::size_t>(i)].axis == axis)
-        extent = std::min(extent, nest.loops[static_cast<std::size_t>(i)].tile);
-    reuse.slice_values = checked_mul(reuse.slice_values, extent);
+    int cut = -1;  // the loop outside that leaves least of the axis
+    for (int i = 0; i < reuse.first_loop; ++i) {
+      const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
+      const std::int64_t extent = cut < 0 ? nest.size(axis) : nest.loops[static_cast<std::size_t>(cut)].tile;
+      if (loop.axis == axis && loop.tile < extent) cut = i;
+    }
+    if (cut < 0) reuse.slice.sizes |= bit(axis);
+    else reuse.slice.tiles |= LoopBits{1} << cut;
   }
-  for (std::size_t i = static_cast<std::size_t>(reuse.first_loop); i < nest.loop_count; ++i)
-    if (nest.loops[i].group) reuse.blocks = checked_mul(reuse.blocks, nest.loops[i].trips);
+  for (int i = reuse.first_loop; i < static_cast<int>(nest.loop_count); ++i) {
+    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
+    const LoopBits own = LoopBits{1} << i;
+    const bool moves = Nest::carries(axes, loop);
+    if (loop.group) reuse.blocks.trips |= own, (moves ? reuse.inside : reuse.repeats).trips |= own;
+    else reuse.sweeps = reuse.sweeps || (!moves && loop.trips > 1 && i < last);
+  }
   return reuse;
+}
+
+Reuse reuse_of(const ReuseLoops& loops, const Nest& nest) {
+  if (!loops.any()) return {};
+  return {.any = true,
+          .slice_values = loops.slice.of(nest),
+          .blocks = loops.blocks.of(nest),
+          .repeats = loops.repeats.of(nest),
+          .inside = loops.inside.of(nest),
+          .sweeps = loops.sweeps};
 }
 
 // Blocks whose numbers lie a stride apart come to as many places of a round of turns as the stride and the round leave.
 Spread spread_of(const Nest& nest, const Array& array, std::int64_t caches, std::int64_t dealt) {
   Spread spread;
   if (caches == 1) return spread;
-  const int first = reuse_of(nest, array).first_loop;
+  const int first = reuse_loops(nest, array).first_loop;
   const std::int64_t round = checked_mul(caches, dealt);
   std::int64_t stride = 1;
   for (std::size_t i = nest.loop_count; i-- > 0;) {
@@ -85,42 +125,31 @@ Spread spread_of(const Nest& nest, const Array& array, std::int64_t caches, std:
   return spread;
 }
 
-DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
-                   const Spread& spread, double working_set_bytes, double slice_bytes_all_arrays) {
-  return dram_read(nest, live, array, reuse_of(nest, array), cache, spread, working_set_bytes, slice_bytes_all_arrays);
+DramRead plain_dram_read(const ReadForms& array, const Nest& nest, const CacheState& cache, const Spread& spread,
+                         double working_set_bytes) {
+  const std::int64_t distinct = array.distinct.of(nest);
+  if (stays(array.reuse.any(), cache, working_set_bytes)) return read_once(distinct, spread);
+  const Reuse reuse = reuse_of(array.reuse, nest);
+  return read_in_waves(reuse.sweeps ? array.touched.of(nest) / reuse.repeats : distinct, reuse, cache, spread);
 }
 
 DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const Reuse& reuse,
                    const CacheState& cache, const Spread& spread, double working_set_bytes,
                    double slice_bytes_all_arrays) {
   const std::int64_t distinct = distinct_values(nest, live, array.axes);
-  if (reuse.first_loop < 0 || working_set_bytes <= cache.capacity_bytes)
-    return {checked_mul(distinct, spread.of_tile), spread.of_tile == 1};
-  const std::int64_t resident =
-      std::clamp<std::int64_t>(cache.resident_blocks, 1, std::max<std::int64_t>(1, reuse.blocks / spread.of_slice));
-  const AxisBits axes = bits(array.axes);
-  std::int64_t repeats = 1, inside = 1;  // iterations that share the slice; blocks that sweep it once
-  bool sweeps = false;                   // a block's streams come back to its part
-  for (std::size_t i = static_cast<std::size_t>(reuse.first_loop); i < nest.loop_count; ++i) {
-    const bool moves = Nest::carries(axes, nest.loops[i]);
-    if (nest.loops[i].group) (moves ? inside : repeats) *= nest.loops[i].trips;
-    else sweeps = sweeps || (!moves && nest.loops[i].trips > 1 && static_cast<int>(i) < last_loop(nest, array.axes));
-  }
-  inside = std::max<std::int64_t>(1, inside * spread.of_tile / spread.of_slice);  // that one cache reads
-  const std::int64_t wave = std::max<std::int64_t>(1, resident / inside);
+  if (stays(reuse.any, cache, working_set_bytes)) return read_once(distinct, spread);
   const bool over_queries = nest.guarded() && nest.mask->contiguous() && !array.has(nest.diagram->guard->query);
   const BoundLoop& queries = nest.loops[static_cast<std::size_t>(std::max(0, nest.query_loop))];
   if (over_queries && array.has(nest.diagram->guard->key) && queries.group) {
-    const std::int64_t query_tiles = queries.trips;
     const double capacity_keys =
         cache.capacity_bytes / slice_bytes_all_arrays * static_cast<double>(nest.size(nest.diagram->guard->key));
-    const std::int64_t keys =
-        keys_loaded_in_waves(nest, repeats / query_tiles, checked_mul(wave, spread.of_tile), capacity_keys);
+    const std::int64_t keys = keys_loaded_in_waves(
+        nest, reuse.repeats / queries.trips, checked_mul(wave_of(reuse, cache, spread), spread.of_tile), capacity_keys);
     return {checked_mul(checked_mul(distinct / std::max<std::int64_t>(1, live.tiles.keys), keys), spread.of_tile),
             false};
   }
-  const std::int64_t once = sweeps ? touched_values(nest, live, array.axes) / repeats : distinct;  // of what shares it
-  return {checked_mul(checked_mul(once, spread.of_tile), ceil_div(ceil_div(repeats, spread.of_tile), wave)), false};
+  const std::int64_t once = reuse.sweeps ? touched_values(nest, live, array.axes) / reuse.repeats : distinct;
+  return read_in_waves(once, reuse, cache, spread);
 }
 
 }  // namespace tilescope

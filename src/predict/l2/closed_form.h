@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cost/nest.h"
+#include "cost/plain_count.h"
 #include "cost/transfer.h"
 
 namespace tilescope {
@@ -21,13 +22,26 @@ struct CacheState {
   double capacity_bytes = 0;         // effective for data all units share
 };
 
-// Per array of an island: the part of it that blocks share and read again.
-struct Reuse {
-  int first_loop = -1;            // outermost loop that repeats the array; -1: nothing repeats
-  std::int64_t slice_values = 0;  // distinct values of the array inside one iteration of the loops outside first_loop
-  std::int64_t blocks = 1;        // blocks inside one such iteration
+// Per array of an island: the part of it that blocks share and read again. Which loops share it follows from the order
+// of the loops and from which of them move.
+struct ReuseLoops {
+  int first_loop = -1;         // outermost loop that repeats the array; -1: nothing repeats
+  PlainCount slice;            // distinct values of the array inside one iteration of the loops outside first_loop
+  PlainCount blocks;           // blocks inside one such iteration,
+  PlainCount repeats, inside;  // of them, those that share the slice, and those that read it once together
+  bool sweeps = false;         // a block's streams come back to its part of the slice
+  bool any() const { return first_loop >= 0; }
 };
-Reuse reuse_of(const Nest& nest, const Array& array);
+ReuseLoops reuse_loops(const Nest& nest, const Array& array);
+
+// The same as numbers.
+struct Reuse {
+  bool any = false;
+  std::int64_t slice_values = 0, blocks = 1, repeats = 1, inside = 1;
+  bool sweeps = false;
+};
+Reuse reuse_of(const ReuseLoops& loops, const Nest& nest);
+inline Reuse reuse_of(const Nest& nest, const Array& array) { return reuse_of(reuse_loops(nest, array), nest); }
 
 // `nest` in issue order; `dealt` consecutive blocks go to one of `caches` L2s before the next one's turn.
 Spread spread_of(const Nest& nest, const Array& array, std::int64_t caches, std::int64_t dealt);
@@ -39,11 +53,15 @@ struct DramRead {
   std::int64_t values = 0;
   bool fits = true;
 };
-DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
-                   const Spread& spread, double working_set_bytes, double slice_bytes_all_arrays);
-// The same where reuse_of(nest, array) is known.
 DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const Reuse& reuse,
                    const CacheState& cache, const Spread& spread, double working_set_bytes,
                    double slice_bytes_all_arrays);
+// The same of a plain nest.
+struct ReadForms {
+  PlainCount distinct, touched;  // values, and those that blocks touch in all
+  ReuseLoops reuse;
+};
+DramRead plain_dram_read(const ReadForms& array, const Nest& nest, const CacheState& cache, const Spread& spread,
+                         double working_set_bytes);
 
 }  // namespace tilescope

@@ -8,7 +8,7 @@
 namespace tilescope {
 
 struct LaunchCounts {
-  Footprint footprint;
+  const Footprint* footprint = nullptr;  // lies in BoundIsland::known
   Occupancy occupancy;
   Work work;
   LocalTraffic local;

@@ -8,6 +8,7 @@
 #include "base/contains.h"
 #include "predict/grid/issue_order.h"
 #include "predict/l2/closed_form.h"
+#include "predict/l2/memory_forms.h"
 #include "predict/l2/memory_seconds.h"
 #include "predict/l2/walk.h"
 
@@ -21,12 +22,49 @@ bool accumulates(const BoundIsland& bound, ArrayId id) {
   return found.visits > found.distinct;
 }
 
-struct WorkingSet {                       // of one L2
-  double slice_bytes = 0;                 // all reused arrays, one slice each: what they take of a partition
-  double running_bytes = 0;               // slices of the blocks that run at once
-  double stored_bytes = 0;                // of them, the bytes of results that are stored again and again
-  std::array<Reuse, max_arrays> reuse{};  // of the arrays that are loaded or come back
-  std::uint64_t known = 0;                // a bit an ArrayId: those
+struct WorkingSet {          // of one L2
+  double slice_bytes = 0;    // all reused arrays, one slice each: what they take of a partition
+  double running_bytes = 0;  // slices of the blocks that run at once
+  double stored_bytes = 0;   // of them, the bytes of results that are stored again and again
+};
+
+// What the closed form asks of a launch's arrays: counts of a plain nest by its forms, else by the transfer rule.
+class ArraysAtMemory {
+ public:
+  ArraysAtMemory(const BoundIsland& bound, const CacheShape& shape, const MemoryForms* forms)
+      : bound_(bound), shape_(shape), forms_(forms), plain_(plain(bound.nest)) {
+    if (!plain_ || shape.caches > 1) issued_ = in_issue_order(bound);
+    if (!plain_) return;
+    for (const ArrayForms& array : forms->arrays)
+      if (array.stores) note_visits(bound, array.id, array.visits_in(bound.nest));
+  }
+  int last(ArrayId id) const { return forms_ ? of(id).last : last_loop(bound_.nest, array(id).axes); }
+  Reuse reuse(ArrayId id) const {
+    return forms_ ? reuse_of(of(id).of_all_steps, bound_.nest) : reuse_of(*issued_, array(id));
+  }
+  Spread spread(ArrayId id) const {
+    return shape_.caches == 1 ? Spread{} : spread_of(*issued_, array(id), shape_.caches, shape_.dealt_blocks);
+  }
+  DramRead read(ArrayId id, const CacheState& cache, const WorkingSet& set) const {
+    if (plain_) return plain_dram_read(of(id), bound_.nest, cache, spread(id), set.running_bytes);
+    if (bound_.awaited(id) == 0)
+      return dram_read(*issued_, bound_.live, array(id), reuse(id), cache, spread(id), set.running_bytes,
+                       set.slice_bytes);
+    const Nest own = bound_.seen_by(id, *issued_);
+    const Reuse seen = forms_ ? reuse_of(of(id).reuse, bound_.nest) : reuse_of(own, array(id));
+    return dram_read(own, own.guarded() ? sums_of(own, false) : bound_.live, array(id), seen, cache, spread(id),
+                     set.running_bytes, set.slice_bytes);
+  }
+
+ private:
+  const Array& array(ArrayId id) const { return bound_.plan.schedule.diagram.array(id); }
+  const ArrayForms& of(ArrayId id) const { return forms_->arrays[index(id)]; }
+
+  const BoundIsland& bound_;
+  const CacheShape& shape_;
+  const MemoryForms* forms_;
+  const bool plain_;
+  std::optional<Nest> issued_;  // where a number depends on more than which loops move
 };
 
 // The part of its bytes that an array takes in each partition (l2_cache.h): all of it where blocks of every side read
@@ -37,17 +75,18 @@ double part_in_partition(const BoundIsland& bound, ArrayId id, const Reuse& reus
   return reuse.blocks > 1 ? 1 : 1 / partitions + (1 - 1 / partitions) / partitions;
 }
 
-WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident, const CacheShape& shape) {
+WorkingSet working_set(const BoundIsland& bound, const ArraysAtMemory& arrays, std::int64_t resident,
+                       const CacheShape& shape) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   WorkingSet set;
-  const std::int64_t blocks = nest.blocks();
+  const std::int64_t blocks = bound.nest.blocks();
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    if (!loads(bound, id) && !accumulates(bound, id)) continue;
-    const Reuse& reuse = set.reuse[i] = reuse_of(nest, diagram.arrays[i]);
-    set.known |= std::uint64_t{1} << i;
-    if (reuse.first_loop < 0) continue;
-    const Spread spread = spread_of(nest, diagram.arrays[i], shape.caches, shape.dealt_blocks);
+    const bool again = accumulates(bound, id);
+    if (!loads(bound, id) && !again) continue;
+    const Reuse reuse = arrays.reuse(id);
+    if (!reuse.any) continue;
+    const Spread spread = arrays.spread(id);
     const double all = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values)) *
                        static_cast<double>(spread.of_tile) / static_cast<double>(spread.of_slice);
     const double bytes = all * part_in_partition(bound, id, reuse, shape.partitions);
@@ -56,7 +95,7 @@ WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t 
     const auto running = static_cast<double>(std::max<std::int64_t>(1, std::min(ceil_div(resident, sharers), slices)));
     set.slice_bytes += bytes;
     set.running_bytes += bytes * running;
-    if (accumulates(bound, id)) set.stored_bytes += all * running;
+    if (again) set.stored_bytes += all * running;
   }
   return set;
 }
@@ -66,9 +105,8 @@ WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t 
 // what was initialised beforehand is fetched at least once. `unwritten`: what is stored again and again stays unwritten
 // in between.
 void add_dram_stores(const BoundIsland& bound, Boundary boundary, Terms& out, ArrayId id, bool fits, bool unwritten,
-                     std::int64_t trips) {
+                     std::int64_t trips, int last) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const Array& array = diagram.array(id);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   const Visits found = visits_of(bound, id);
   const std::int64_t distinct = found.distinct, visits = std::clamp(trips, distinct, found.visits);
@@ -76,7 +114,7 @@ void add_dram_stores(const BoundIsland& bound, Boundary boundary, Terms& out, Ar
   Term term{.boundary = boundary,
             .direction = Direction::write,
             .array = static_cast<int>(id),
-            .last_loop = last_loop(bound.nest, array.axes),
+            .last_loop = last,
             .fits_cache = kept,
             .bytes = padded_bytes_of(
                 bound.point, diagram, id,
@@ -103,7 +141,7 @@ void add_walked(const BoundIsland& bound, Boundary boundary, const L2Walk& walk,
           padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, diagram.arrays[i].axes));
       add_term(bound, out, term);
     }
-    if (stores(bound, id)) add_dram_stores(bound, boundary, out, id, true, true, 0);
+    if (stores(bound, id)) add_dram_stores(bound, boundary, out, id, true, true, 0, term.last_loop);
     const WalkedArray& walked = walk.arrays[i];
     term.cause = Cause::missed, term.fits_cache = false,
     term.bytes = boundary == Boundary::hbm ? walked.from_memory_again : walked.fetched_again;
@@ -115,30 +153,23 @@ void add_walked(const BoundIsland& bound, Boundary boundary, const L2Walk& walk,
 
 // The closed form over waves of resident blocks; `resident` of all caches together.
 void add_closed_form(const BoundIsland& bound, Boundary boundary, const CacheShape& shape, std::int64_t resident,
-                     Terms& out) {
+                     const MemoryForms* forms, Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const Nest nest = in_issue_order(bound);
+  const ArraysAtMemory arrays(bound, shape, forms);
   // A sharp cache where half of the lines are gone.
   const CacheState cache{.resident_blocks = ceil_div(resident, shape.caches), .capacity_bytes = shape.half_gone};
-  const WorkingSet set = working_set(bound, nest, cache.resident_blocks, shape);
+  const WorkingSet set = working_set(bound, arrays, cache.resident_blocks, shape);
   const bool fits = cache.capacity_bytes == 0 || set.running_bytes <= cache.capacity_bytes;
   const bool unwritten = cache.capacity_bytes == 0 || set.stored_bytes <= shape.half_written;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const Array& array = diagram.arrays[i];
-    const int last = last_loop(bound.nest, array.axes);
-    const Spread spread = spread_of(nest, array, shape.caches, shape.dealt_blocks);
-    const auto read = [&] {
-      if (bound.awaited(id) == 0)
-        return dram_read(nest, bound.live, array,
-                         IslandFacts::has(set.known, id) ? set.reuse[i] : reuse_of(nest, array), cache, spread,
-                         set.running_bytes, set.slice_bytes);
-      const Nest own = bound.seen_by(id, nest);
-      return dram_read(own, own.guarded() ? sums_of(own, false) : bound.live, array, cache, spread, set.running_bytes,
-                       set.slice_bytes);
-    };
-    if (loads(bound, id)) {
-      const DramRead found = read();
+    const bool loaded = loads(bound, id), stored = stores(bound, id);
+    if (!loaded && !stored) continue;
+    // Blocks of several L2s take a result from each other at every visit.
+    const bool one = arrays.spread(id).of_tile == 1;
+    const DramRead found = loaded || one ? arrays.read(id, cache, set) : DramRead{};
+    const int last = arrays.last(id);
+    if (loaded)
       add_term(bound, out,
                {.boundary = boundary,
                 .direction = Direction::read,
@@ -146,24 +177,21 @@ void add_closed_form(const BoundIsland& bound, Boundary boundary, const CacheSha
                 .last_loop = last,
                 .fits_cache = found.fits,
                 .bytes = padded_bytes_of(bound.point, diagram, id, found.values)});
-    }
-    // Blocks of several L2s take a result from each other at every visit.
-    const bool one = spread.of_tile == 1;
-    if (stores(bound, id))
+    if (stored)
       add_dram_stores(bound, boundary, out, id, fits && one, unwritten && one,
-                      one ? read().values : visits_of(bound, id).visits);
+                      one ? found.values : visits_of(bound, id).visits, last);
   }
 }
 
 // Behind the L2s a last-level cache, which reads no more from memory than they lack and writes all that they write.
 // `of_tiles`: the terms at the L2, which lacks no more of an array than its multiprocessors ask for.
 void add_closed_form_of_two(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident,
-                            const Terms& of_tiles, Terms& out) {
+                            const MemoryForms* forms, const Terms& of_tiles, Terms& out) {
   const auto last_level = static_cast<double>(shape.last_level_capacity);
   const CacheShape last{.capacity = shape.last_level_capacity, .half_gone = last_level, .half_written = last_level};
   Terms lacked = no_terms(out.get_allocator().resource()), from_memory = no_terms(out.get_allocator().resource());
-  add_closed_form(bound, Boundary::llc, shape, resident, lacked);
-  add_closed_form(bound, Boundary::hbm, last, resident, from_memory);
+  add_closed_form(bound, Boundary::llc, shape, resident, forms, lacked);
+  add_closed_form(bound, Boundary::hbm, last, resident, forms, from_memory);
   for (Term& inner : lacked) {
     std::int64_t asked = 0;
     for (const Term& term : of_tiles)
@@ -186,6 +214,7 @@ void add_closed_form_of_two(const BoundIsland& bound, const CacheShape& shape, s
 
 // Zeros of what another launch adds to, once.
 void add_zeros_dram(const BoundIsland& bound, Boundary boundary, Terms& out) {
+  if (bound.how.zeroes.empty()) return;
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
     if (contains(bound.how.zeroes, diagram.arrays[i].name)) {
@@ -209,7 +238,8 @@ std::int64_t caches_with_blocks(const BoundIsland& bound, Boundary boundary) {
 void add_array_scales_dram(const BoundIsland& bound, Boundary boundary, Terms& out) {
   for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const std::int64_t once = array_scale_bytes(bound.point, id);
+    const std::int64_t once = bound.point.dtypes[i].tensor_bytes;
+    if (once == 0) continue;
     Term term{.boundary = boundary, .cause = Cause::one_scale, .array = static_cast<int>(i), .fits_cache = true};
     term.bytes = checked_mul(once, caches_with_blocks(bound, boundary));
     if (loads(bound, id)) add_term(bound, out, term);
@@ -315,14 +345,27 @@ std::optional<L2Walk> walked_blocks(const BoundIsland& bound, const TileCounts& 
   return walk;
 }
 
+MemoryTraffic least_memory_traffic(const BoundIsland& bound, std::pmr::memory_resource* memory) {
+  MemoryTraffic traffic{.terms = no_terms(memory), .walked = true};
+  for (const Boundary boundary : {Boundary::hbm, Boundary::llc}) {
+    if (boundary == Boundary::llc && cache_shape(bound.hardware).last_level_capacity == 0) continue;
+    add_walked(bound, boundary, {}, traffic.terms);
+    add_zeros_dram(bound, boundary, traffic.terms);
+    add_array_scales_dram(bound, boundary, traffic.terms);
+    add_mask_dram(bound, boundary, traffic.terms);
+  }
+  return traffic;
+}
+
 MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, const std::optional<L2Walk>& walk,
                              std::pmr::memory_resource* memory) {
   MemoryTraffic traffic{.terms = no_terms(memory), .walked = walk.has_value()};
   const std::int64_t resident = tiles.occupancy.blocks_per_unit * bound.hardware.units.value;
-  const CacheShape shape = cache_shape(bound.hardware);
+  const MemoryForms* forms = traffic.walked ? nullptr : memory_forms(bound);
+  const CacheShape shape = forms ? forms->shape : cache_shape(bound.hardware);
   const bool last_level = shape.last_level_capacity > 0;
-  if (!traffic.walked && last_level) add_closed_form_of_two(bound, shape, resident, tiles.terms, traffic.terms);
-  if (!traffic.walked && !last_level) add_closed_form(bound, Boundary::hbm, shape, resident, traffic.terms);
+  if (!traffic.walked && last_level) add_closed_form_of_two(bound, shape, resident, forms, tiles.terms, traffic.terms);
+  if (!traffic.walked && !last_level) add_closed_form(bound, Boundary::hbm, shape, resident, forms, traffic.terms);
   for (const Boundary boundary : {Boundary::hbm, Boundary::llc}) {
     if (boundary == Boundary::llc && !last_level) continue;
     if (traffic.walked) add_walked(bound, boundary, *walk, traffic.terms);

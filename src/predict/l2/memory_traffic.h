@@ -16,6 +16,10 @@ struct MemoryTraffic {
 MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, const std::optional<L2Walk>& walk,
                              std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
+// The least of any walk: everything from memory once and to memory once, nothing spilled.
+MemoryTraffic least_memory_traffic(const BoundIsland& bound,
+                                   std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
 // The walk of a launch's blocks; empty where the closed form is to answer.
 std::optional<L2Walk> walked_blocks(const BoundIsland& bound, const TileCounts& tiles);
 

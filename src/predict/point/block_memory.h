@@ -1,9 +1,10 @@
 // What the blocks of each launch were like at the last point: points of a sweep whose blocks are alike share it.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "predict/point/footprint.h"
+#include "predict/point/memory_footprint.h"
 
 namespace tilescope {
 
@@ -19,13 +20,25 @@ struct BlockKey {
   friend bool operator==(const BlockKey&, const BlockKey&) = default;
 };
 
+struct MemoryForms;  // l2/memory_forms.h
+
 struct KnownBlock {
   BlockKey key;
   const KernelVariant* variant = nullptr;
   TensorMemory tensor_memory;
   IslandFacts facts;
+  // Worked out when they are asked for:
   bool has_footprint = false;
   Footprint footprint;
+  std::int64_t blocks_per_unit = 0;
+  std::shared_ptr<const MemoryForms> memory;
+  std::vector<WholeArray> arrays;  // of all launches, in the first one's block
+
+  void forget() {
+    key = {};
+    facts.known = has_footprint = false, facts.product_count = 0, blocks_per_unit = 0;
+    memory = nullptr, arrays.clear();
+  }
 };
 
 // By launch. Of one plan, one GPU and one choice of formats alone: whoever asks for others starts with an empty one.

@@ -94,31 +94,26 @@ BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const 
                     .how = implementation(plan.kernel, number, nest),
                     .variant = nullptr,
                     .nest = nest,
-                    .finish = {},
+                    .finish = nest,
                     .live = {},
                     .whole = {},
                     .summed = {},
                     .scored = {}};
-  if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0) guard_unmasked(bound.nest);
-  bound.finish = bound.nest;
+  if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0)
+    guard_unmasked(bound.nest), bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
-  if (blocks) bound.known = &(*blocks)[static_cast<std::size_t>(number)];
+  if (!blocks) bound.own = std::make_shared<KnownBlock>();
+  KnownBlock& known = blocks ? (*blocks)[static_cast<std::size_t>(number)] : *bound.own;
+  bound.known = &known, bound.facts = &known.facts;
   const BlockKey key = blocks ? block_key(point, bound.how, bound.nest) : BlockKey{};
-  if (blocks && bound.known->key == key) {
-    bound.variant = bound.known->variant, bound.tensor_memory = bound.known->tensor_memory;
-    bound.facts = bound.known->facts;
-    return bound;
+  if (!blocks || known.key != key) {
+    known.forget();
+    bound.variant = selected_variant(plan, point);
+    bound.tensor_memory = tensor_memory_of(bound);
+    known.facts = facts_of(bound);
+    known.key = key, known.variant = bound.variant, known.tensor_memory = bound.tensor_memory;
   }
-  bound.variant = selected_variant(plan, point);
-  bound.tensor_memory = tensor_memory_of(bound);
-  note_facts(bound);
-  if (blocks)
-    *bound.known = {.key = key,
-                    .variant = bound.variant,
-                    .tensor_memory = bound.tensor_memory,
-                    .facts = bound.facts,
-                    .has_footprint = false,
-                    .footprint = {}};
+  bound.variant = known.variant, bound.tensor_memory = known.tensor_memory;
   return bound;
 }
 
@@ -157,7 +152,7 @@ std::pmr::vector<BoundIsland> bind_islands(const Plan& plan, const HardwareProfi
 }
 
 bool BoundIsland::streams(ArrayId id) const {
-  if (facts.known) return IslandFacts::has(facts.streams, id);
+  if (facts->known) return IslandFacts::has(facts->streams, id);
   const AxisBits axes = bits(plan.schedule.diagram.array(id).axes);
   const auto moves = [&](const BoundLoop& loop) { return !loop.group && Nest::carries(axes, loop); };
   return std::any_of(nest.all().begin(), nest.all().end(), moves);
@@ -182,7 +177,7 @@ std::uint32_t awaited_by_plan(const BoundIsland& bound, ArrayId id) {
 const Nest& BoundIsland::leaving(ArrayId id) const { return streams(id) ? nest : finish; }
 
 std::uint32_t BoundIsland::awaited(ArrayId id) const {
-  std::uint32_t found = facts.known ? facts.awaits[index(id)] : awaited_by_plan(*this, id);
+  std::uint32_t found = facts->known ? facts->awaits[index(id)] : awaited_by_plan(*this, id);
   for (std::uint32_t left = found; left != 0; left &= left - 1)
     if (const int loop = std::countr_zero(left); nest.loops[static_cast<std::size_t>(loop)].trips < 2)
       found &= ~(std::uint32_t{1} << loop);
@@ -207,12 +202,12 @@ bool loads_by_plan(const BoundIsland& bound, ArrayId id) {
 }
 
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
-  if (bound.facts.known) return IslandFacts::has(bound.facts.every_step, id);
+  if (bound.facts->known) return IslandFacts::has(bound.facts->every_step, id);
   return contains(bound.how.loads_every_step, bound.plan.schedule.diagram.array(id).name);
 }
 
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
-  if (bound.facts.known) return IslandFacts::has(bound.facts.in_bulk, id);
+  if (bound.facts->known) return IslandFacts::has(bound.facts->in_bulk, id);
   return bound.how.load().bulk && !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
 }
 
@@ -295,12 +290,8 @@ Visits counted_visits(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
 
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
   if (whole_tiles) return counted_visits(bound, id, true);
-  Visits& found = bound.visits.of[index(id)];
-  if (!IslandFacts::has(bound.visits.known, id)) {
-    found = counted_visits(bound, id, false);
-    bound.visits.known |= std::uint64_t{1} << index(id);
-  }
-  return found;
+  if (!IslandFacts::has(bound.visits.known, id)) note_visits(bound, id, counted_visits(bound, id, false));
+  return bound.visits.of[index(id)];
 }
 
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id) {
@@ -324,7 +315,7 @@ StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
 }
 
 int score_array(const BoundIsland& bound) {
-  if (bound.facts.known) return bound.facts.scores;
+  if (bound.facts->known) return bound.facts->scores;
   const Diagram& diagram = bound.plan.schedule.diagram;
   if (!diagram.guard) return -1;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
@@ -334,7 +325,7 @@ int score_array(const BoundIsland& bound) {
 }
 
 int output_array(const BoundIsland& bound) {
-  if (bound.facts.known) return bound.facts.output;
+  if (bound.facts->known) return bound.facts->output;
   const Schedule& schedule = bound.plan.schedule;
   for (auto op = bound.island.operators.rbegin(); op != bound.island.operators.rend(); ++op)
     for (const ArrayId id : schedule.diagram.operators[static_cast<std::size_t>(*op)].outputs) {

@@ -1,6 +1,7 @@
 // One island (a kernel launch) bound to a point: its loops, tiles and masks, and the sums over them.
 #pragma once
 
+#include <memory>
 #include <memory_resource>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct TensorMemory {
 
 // Values of a result that leave the block and come back, and how many distinct ones leave.
 struct Visits {
-  std::int64_t visits = 0, distinct = 0;
+  std::int64_t visits, distinct;
 };
 
 struct KnownBlock;  // point/block_memory.h
@@ -49,13 +50,16 @@ struct BoundIsland {
   // guarded.
   NestSums live, whole, summed, scored;
   TensorMemory tensor_memory = {};
-  IslandFacts facts = {};
-  KnownBlock* known = nullptr;  // of a sweep: what later points with such blocks find
-  struct KnownVisits {          // of visits_of(), which is asked again and again
-    std::uint64_t known = 0;    // a bit an ArrayId
-    std::array<Visits, max_arrays> of;
+  // What launches with such blocks have in common: of a sweep, where later points find it, or its own.
+  KnownBlock* known = nullptr;
+  std::shared_ptr<KnownBlock> own = nullptr;
+  const IslandFacts* facts = nullptr;  // in `known`
+  struct KnownVisits {                 // of visits_of(), which is asked again and again
+    KnownVisits() {}
+    std::uint64_t known = 0;            // a bit an ArrayId
+    std::array<Visits, max_arrays> of;  // those
   };
-  mutable KnownVisits visits = {};
+  mutable KnownVisits visits = KnownVisits();
 };
 
 // Loops whose streams the array awaits, however many steps they have. A bit a loop.
@@ -77,10 +81,10 @@ void bind_sums(BoundIsland& bound);
 bool loads_by_plan(const BoundIsland& bound, ArrayId id);
 bool stores_by_plan(const BoundIsland& bound, ArrayId id);
 inline bool loads(const BoundIsland& bound, ArrayId id) {
-  return bound.facts.known ? IslandFacts::has(bound.facts.loads, id) : loads_by_plan(bound, id);
+  return bound.facts->known ? IslandFacts::has(bound.facts->loads, id) : loads_by_plan(bound, id);
 }
 inline bool stores(const BoundIsland& bound, ArrayId id) {
-  return bound.facts.known ? IslandFacts::has(bound.facts.stores, id) : stores_by_plan(bound, id);
+  return bound.facts->known ? IslandFacts::has(bound.facts->stores, id) : stores_by_plan(bound, id);
 }
 bool fetched_every_step(const BoundIsland& bound, ArrayId id);  // also where its tile has not changed
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id);      // by the copy engine (TMA), if it goes to shared memory
@@ -109,6 +113,9 @@ const NestSums& sums_of_product(const BoundIsland& bound, int op);
 
 // Whole tiles on request.
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles = false);
+inline void note_visits(const BoundIsland& bound, ArrayId id, Visits found) {  // those of partial tiles
+  bound.visits.of[index(id)] = found, bound.visits.known |= std::uint64_t{1} << index(id);
+}
 StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);  // zeros: those that no other island writes
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id);  // an island whose implementation lists it in `zeroes`
 

@@ -160,8 +160,9 @@ Allocations tensor_memory_of_block(const BoundIsland& bound) {
 
 namespace {
 
-std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Footprint& footprint) {
+std::int64_t resident_blocks_per_unit(const BoundIsland& bound) {
   if (bound.point.blocks_per_unit > 0) return bound.point.blocks_per_unit;
+  const Footprint& footprint = footprint_of(bound);
   const HardwareProfile& hardware = bound.hardware;
   const std::int64_t threads =
       std::max<std::int64_t>(1, warps_of_block(bound)) * (hardware.warp_size ? hardware.warp_size->value : 32);
@@ -178,9 +179,7 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Footprint&
   return std::max<std::int64_t>(1, residency.copies());
 }
 
-}  // namespace
-
-Footprint footprint_of(const BoundIsland& bound) {
+Footprint new_footprint(const BoundIsland& bound) {
   Footprint footprint;
   if (!bound.how.uses_tensor_cores()) return footprint;
   footprint.modelled = true;
@@ -193,10 +192,21 @@ Footprint footprint_of(const BoundIsland& bound) {
   return footprint;
 }
 
+}  // namespace
+
+const Footprint& footprint_of(const BoundIsland& bound) {
+  KnownBlock& known = *bound.known;
+  if (!known.has_footprint) known.footprint = new_footprint(bound), known.has_footprint = true;
+  return known.footprint;
+}
+
 // Blocks that stay take one tile after the other: there are no more of them than run at once.
-Occupancy occupancy_of(const BoundIsland& bound, const Footprint& footprint) {
+Occupancy occupancy_of(const BoundIsland& bound) {
   Occupancy occupancy;
-  occupancy.blocks_per_unit = resident_blocks_per_unit(bound, footprint);
+  std::int64_t& known = bound.known->blocks_per_unit;
+  const bool by_size = !bound.how.registers_of.axis.empty();  // blocks are alike, their registers are not
+  if (known == 0 || by_size) known = resident_blocks_per_unit(bound);
+  occupancy.blocks_per_unit = known;
   occupancy.blocks = grid_blocks(bound);
   if (bound.how.persistent)
     occupancy.blocks = std::min(occupancy.blocks, checked_mul(occupancy.blocks_per_unit, bound.hardware.units.value));
@@ -213,9 +223,10 @@ BlockKey block_key(const Point& point, const IslandImplementation& how, const Ne
                .loop_tiles = {},
                .sizes = nest.sizes};
   for (std::size_t i = 0; i < nest.loop_count; ++i) key.loop_tiles[i] = nest.loops[i].tile;
-  const auto whole_bytes = [](const Dtype& dtype) { return dtype.scale_group == 0 && bits(dtype.format) % 8 == 0; };
   const auto arrays = static_cast<std::ptrdiff_t>(nest.diagram->arrays.size());
-  if (!std::all_of(point.dtypes.begin(), point.dtypes.begin() + arrays, whole_bytes)) return key;
+  if (!std::all_of(point.dtypes.begin(), point.dtypes.begin() + arrays,
+                   [](const Dtype& dtype) { return whole_bytes(dtype) > 0; }))
+    return key;
   key.workload = {.d_qk = point.workload.d_qk, .d_v = point.workload.d_v};
   for (const BoundLoop& loop : nest.all()) key.sizes[index(loop.axis)] = 0;
   return key;

@@ -46,13 +46,13 @@ struct Footprint {
   double smem_capacity = 0, register_capacity = 0,
          tmem_capacity = 0;  // bytes a block may take; 0: the profile does not say
 };
-Footprint footprint_of(const BoundIsland& bound);
+const Footprint& footprint_of(const BoundIsland& bound);  // lies in bound.known
 
 // Blocks of a launch: in its grid, and how many of them a multiprocessor holds at once.
 struct Occupancy {
   std::int64_t blocks = 0;
   std::int64_t blocks_per_unit = 0;
 };
-Occupancy occupancy_of(const BoundIsland& bound, const Footprint& footprint);
+Occupancy occupancy_of(const BoundIsland& bound);
 
 }  // namespace tilescope

@@ -3,42 +3,73 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "predict/point/block_memory.h"
 
 namespace tilescope {
 namespace {
 
-// Values of the array as this launch sees it: an axis of parts has as many as its keys are cut into.
-std::int64_t whole_values(const BoundIsland& bound, const Array& array,
-                          const std::array<std::int64_t, max_axes>& sizes) {
-  std::int64_t values = 1;
-  for (const AxisId id : array.axes) {
-    const bool of_parts = bound.plan.schedule.diagram.axes[index(id)].chunks_of.has_value();
-    values = checked_mul(values, of_parts ? bound.nest.chunked.chunks() : sizes[index(id)]);
+Compulsory compulsory_part(std::span<const BoundIsland> launches, ArrayId id) {
+  const Array& array = launches.front().plan.schedule.diagram.array(id);
+  if (array.role == ArrayRole::interior) return Compulsory::none;
+  if (array.role == ArrayRole::input) return Compulsory::visited_rows;
+  Compulsory found = Compulsory::none;
+  for (const BoundIsland& launch : launches)
+    if (stores(launch, id))
+      found = std::max(found, launch.how.writes_masked_rows ? Compulsory::all_rows : Compulsory::visited_rows);
+  return found;
+}
+
+std::vector<WholeArray> new_arrays(std::span<const BoundIsland> launches) {
+  const Diagram& diagram = launches.front().plan.schedule.diagram;
+  std::vector<WholeArray> arrays;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (diagram.arrays[i].alias_of) continue;
+    WholeArray array{.id = id, .axes = bits(diagram.arrays[i].axes), .compulsory = compulsory_part(launches, id)};
+    for (const AxisId axis : diagram.arrays[i].axes)
+      if (diagram.axes[index(axis)].chunks_of) array.parts |= bit(axis);
+    const auto touches = [&](const BoundIsland& launch) { return stores(launch, id) || loads(launch, id); };
+    if (const auto first = std::find_if(launches.begin(), launches.end(), touches); first != launches.end())
+      array.launch = static_cast<int>(first - launches.begin());
+    if (array.launch >= 0 || array.compulsory != Compulsory::none) arrays.push_back(array);
   }
-  return values;
+  return arrays;
 }
 
 }  // namespace
+
+const std::vector<WholeArray>& whole_arrays(std::span<const BoundIsland> launches) {
+  KnownBlock& known = *launches.front().known;
+  // Other implementations of a launch may load and store other arrays.
+  if (known.arrays.empty() || !launches.front().plan.kernel.others.empty()) known.arrays = new_arrays(launches);
+  return known.arrays;
+}
+
+std::array<std::int64_t, max_axes> axis_sizes(std::span<const BoundIsland> launches) {
+  const BoundIsland& launch = launches.front();
+  std::array<std::int64_t, max_axes> sizes = launch.nest.sizes;
+  const auto& axes = launch.plan.schedule.diagram.axes;
+  for (std::size_t i = 0; launch.plan.kernel.packed_rows && i < axes.size(); ++i)
+    sizes[i] = axes[i].size_in(launch.point.workload);
+  return sizes;
+}
 
 Allocations memory_footprint(std::span<const BoundIsland> launches) {
   Allocations kept;
   if (launches.empty()) return kept;
   const Diagram& diagram = launches.front().plan.schedule.diagram;
-  std::array<std::int64_t, max_axes> sizes{};
-  for (std::size_t i = 0; i < diagram.axes.size(); ++i)
-    sizes[i] = diagram.axes[i].size_in(launches.front().point.workload);
-  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
-    const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    if (diagram.arrays[i].alias_of) continue;  // a view comes with its source
-    const auto touched = std::find_if(launches.begin(), launches.end(),
-                                      [&](const BoundIsland& bound) { return stores(bound, id) || loads(bound, id); });
-    if (touched == launches.end()) continue;
-    kept.add({.array = id,
+  const auto sizes = axis_sizes(launches);
+  for (const WholeArray& array : whole_arrays(launches)) {
+    if (array.launch < 0) continue;
+    const BoundIsland& launch = launches[static_cast<std::size_t>(array.launch)];
+    std::int64_t values = WholeArray::values(array.axes & ~array.parts, sizes);
+    for (AxisBits left = array.parts; left != 0; left &= left - 1)
+      values = checked_mul(values, launch.nest.chunked.chunks());
+    kept.add({.array = array.id,
               .accumulator = false,
               .copies = 1,
-              .tile_bytes =
-                  checked_add(bytes_of(touched->point, diagram, id, whole_values(*touched, diagram.arrays[i], sizes)),
-                              array_scale_bytes(touched->point, id))});
+              .tile_bytes = checked_add(bytes_of(launch.point, diagram, array.id, values),
+                                        array_scale_bytes(launch.point, array.id))});
   }
   return kept;
 }

@@ -87,7 +87,7 @@ template <class RowBytes>
 std::int64_t bytes_by_rows(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values,
                            RowBytes rows_bytes) {
   const Dtype& dtype = point.dtypes[index(id)];
-  if (dtype.scale_group == 0 && bits(dtype.format) % 8 == 0) return checked_mul(values, bits(dtype.format) / 8);
+  if (const std::int64_t each = whole_bytes(dtype); each > 0) return checked_mul(values, each);
   const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
   if (values % last != 0) return rows_bytes(dtype, 1, values);  // rows cut by tiles: as one
   return rows_bytes(dtype, values / last, last);
@@ -95,7 +95,7 @@ std::int64_t bytes_by_rows(const Point& point, const Diagram& diagram, ArrayId i
 
 }  // namespace
 
-std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+std::int64_t bytes_of_rows(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
   return bytes_by_rows(point, diagram, id, values, row_bytes);
 }
 
@@ -105,9 +105,8 @@ std::int64_t value_bytes_of(const Point& point, const Diagram& diagram, ArrayId 
 
 std::int64_t array_scale_bytes(const Point& point, ArrayId id) { return point.dtypes[index(id)].tensor_bytes; }
 
-std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+std::int64_t padded_row_bytes(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
   const std::int64_t multiple = point.row_multiple[index(id)];
-  if (multiple <= 1) return bytes_of(point, diagram, id, values);
   const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
   if (values % last != 0) return bytes_of(point, diagram, id, values);
   return row_bytes(point.dtypes[index(id)], values / last, ceil_div(last, multiple) * multiple);

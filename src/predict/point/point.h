@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checked.h"
 #include "diagram/conventions.h"
 #include "predict/point/plan.h"
 #include "predict/point/time_choices.h"
@@ -52,9 +53,18 @@ const KernelVariant* selected_variant(const Plan& plan, const Point& point);
 // Gives the point the tile and warps of a built variant.
 void take_variant(Point& point, const Schedule& schedule, const KernelVariant& variant);
 
+// Bytes of a value where each has whole ones and no scales; else 0.
+constexpr std::int64_t whole_bytes(const Dtype& dtype) {
+  return dtype.scale_group == 0 && bits(dtype.format) % 8 == 0 ? bits(dtype.format) / 8 : 0;
+}
+
 // Bytes of `values` elements of an array with their scales, by rows of its last axis (row_bytes); rows that a tile cuts
 // count as one long row. Without the scale of the whole array.
-std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+std::int64_t bytes_of_rows(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+inline std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  const std::int64_t each = whole_bytes(point.dtypes[index(id)]);
+  return each > 0 ? checked_mul(values, each) : bytes_of_rows(point, diagram, id, values);
+}
 
 std::int64_t value_bytes_of(const Point& point, const Diagram& diagram, ArrayId id,
                             std::int64_t values);  // the same without scales
@@ -63,6 +73,10 @@ std::int64_t value_bytes_of(const Point& point, const Diagram& diagram, ArrayId 
 std::int64_t array_scale_bytes(const Point& point, ArrayId id);
 
 // The same as bytes_of for whole rows as they lie in memory, with their padding, which the kernel moves along.
-std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+std::int64_t padded_row_bytes(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+inline std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  return point.row_multiple[index(id)] <= 1 ? bytes_of(point, diagram, id, values)
+                                            : padded_row_bytes(point, diagram, id, values);
+}
 
 }  // namespace tilescope

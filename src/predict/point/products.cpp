@@ -114,7 +114,7 @@ bool feeds_product(const BoundIsland& bound, ArrayId id) {
 }
 
 bool passes_through_smem(const BoundIsland& bound, ArrayId id) {
-  if (bound.facts.known) return IslandFacts::has(bound.facts.through_smem, id);
+  if (bound.facts->known) return IslandFacts::has(bound.facts->through_smem, id);
   const Diagram& diagram = bound.plan.schedule.diagram;
   if (exchanged(bound, id)) return true;
   if (bound.how.through_smem.empty()) return false;
@@ -124,7 +124,7 @@ bool passes_through_smem(const BoundIsland& bound, ArrayId id) {
 }
 
 bool in_shared_memory(const BoundIsland& bound, ArrayId id) {
-  if (bound.facts.known) return IslandFacts::has(bound.facts.in_smem, id);
+  if (bound.facts->known) return IslandFacts::has(bound.facts->in_smem, id);
   const Diagram& diagram = bound.plan.schedule.diagram;
   const ArrayId source = source_of(diagram, id);
   const std::string& name = diagram.array(source).name;
@@ -139,8 +139,8 @@ double extent_of_step(const BoundIsland& bound, AxisId axis) {
 
 // Narrower inputs are converted before the multiply.
 Format computes_in(const BoundIsland& bound, const Operator& op) {
-  for (std::size_t i = 0; i < bound.facts.product_count; ++i)
-    if (const Product& known = bound.facts.products[i];
+  for (std::size_t i = 0; i < bound.facts->product_count; ++i)
+    if (const Product& known = bound.facts->products[i];
         &bound.plan.schedule.diagram.operators[static_cast<std::size_t>(known.op)] == &op)
       return known.computes_in;
   const ProductImplementation* own = bound.how.find_product(op.name);
@@ -154,8 +154,8 @@ Format computes_in(const BoundIsland& bound, const Operator& op) {
 }
 
 const Product* known_product(const BoundIsland& bound, int op) {
-  for (std::size_t i = 0; i < bound.facts.product_count; ++i)
-    if (bound.facts.products[i].op == op) return &bound.facts.products[i];
+  for (std::size_t i = 0; i < bound.facts->product_count; ++i)
+    if (bound.facts->products[i].op == op) return &bound.facts->products[i];
   return nullptr;
 }
 
@@ -197,7 +197,7 @@ Product product_of(const BoundIsland& bound, int op) {
   return product;
 }
 
-void note_facts(BoundIsland& bound) {
+IslandFacts facts_of(const BoundIsland& bound) {
   IslandFacts facts;
   const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
   static_assert(max_arrays <= 64);
@@ -219,7 +219,7 @@ void note_facts(BoundIsland& bound) {
     for (const Operand& operand : product.operands) facts.any_rewritten = facts.any_rewritten || operand.rewritten;
   });
   facts.known = true;
-  bound.facts = facts;
+  return facts;
 }
 
 int operand_bits(Format format) {
@@ -234,7 +234,7 @@ std::int64_t fetched_tile_bytes(const BoundIsland& bound, const Product& product
 
 std::optional<Format> rewritten_as(const BoundIsland& bound, ArrayId id) {
   std::optional<Format> format;
-  if (!bound.plan.assumed || (bound.facts.known && !bound.facts.any_rewritten)) return format;
+  if (!bound.plan.assumed || (bound.facts->known && !bound.facts->any_rewritten)) return format;
   const Diagram& diagram = bound.plan.schedule.diagram;
   for_each_product(bound, [&](const Product& product) {
     for (const Operand& operand : product.operands)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "predict/point/block_memory.h"
 #include "predict/traffic/l2_traffic.h"
 #include "predict/traffic/register_traffic.h"
 #include "predict/traffic/smem_traffic.h"
@@ -10,26 +9,15 @@
 #include "predict/work/work.h"
 
 namespace tilescope {
-namespace {
-
-// That of a sweep's last point with such blocks.
-Footprint known_footprint(const BoundIsland& bound) {
-  if (!bound.known) return footprint_of(bound);
-  if (!bound.known->has_footprint) bound.known->footprint = footprint_of(bound), bound.known->has_footprint = true;
-  return bound.known->footprint;
-}
-
-}  // namespace
-
 TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memory, Wanted wanted) {
-  const Footprint footprint = known_footprint(bound);
-  const Occupancy occupancy = occupancy_of(bound, footprint);
+  const Footprint& footprint = footprint_of(bound);
+  const Occupancy occupancy = occupancy_of(bound);
   const SpilledBytes spills = spills_of(bound, footprint, occupancy);
   // Where there is a last-level cache, what reaches it follows from what is asked of the L2s.
   const bool asked = wanted != Wanted::beyond_l2 || bound.hardware.level(LevelId::llc) != nullptr;
   Terms terms = asked ? l2_terms(bound, spills, memory) : Terms(memory);
   if (wanted >= Wanted::memory)
-    return {.footprint = footprint, .occupancy = occupancy, .work = {}, .spills = spills, .terms = std::move(terms)};
+    return {.footprint = &footprint, .occupancy = occupancy, .work = {}, .spills = spills, .terms = std::move(terms)};
   const Terms smem = smem_terms(bound, memory);
   const Work work = work_of(bound);
   const Terms tmem = tmem_terms(bound, memory);
@@ -37,7 +25,7 @@ TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memo
   terms.insert(terms.end(), smem.begin(), smem.end());
   terms.insert(terms.end(), tmem.begin(), tmem.end());
   terms.insert(terms.end(), registers.begin(), registers.end());
-  return {.footprint = footprint, .occupancy = occupancy, .work = work, .spills = spills, .terms = std::move(terms)};
+  return {.footprint = &footprint, .occupancy = occupancy, .work = work, .spills = spills, .terms = std::move(terms)};
 }
 
 std::int64_t resident_blocks(const BoundIsland& bound, const Occupancy& occupancy) {

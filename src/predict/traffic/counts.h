@@ -11,7 +11,7 @@ namespace tilescope {
 
 // The launch's own counts, whatever the L2 holds: terms at L2, shared memory and registers.
 struct TileCounts {
-  Footprint footprint;
+  const Footprint* footprint = nullptr;  // lies in BoundIsland::known
   Occupancy occupancy;
   Work work;
   SpilledBytes spills;

@@ -102,7 +102,8 @@ ExitStatus merge_shards(const Arguments& arguments) {
   for (const auto& [number, file] : shards) {
     ShardReader reader(file);
     for (std::string line; reader.next(line);) {
-      sink->add(row_of(file, line, head), batch);
+      Cells row = row_of(file, line, head);
+      sink->add(row, batch);
       sink->write(batch);
     }
     feasible = feasible || reader.feasible();

@@ -56,10 +56,10 @@ SweepRows::SweepRows(const Arguments& arguments, const SweepGrid& grid, bool obj
   }
 }
 
-Cells SweepRows::row(const SweptPoint& point, SharedCells& shared) const {
-  if (objects_) return {sweep_object(point)};
-  Cells cells;
-  cells.reserve(columns_.size());
+Cells& SweepRows::row(const SweptPoint& point, SharedCells& shared) const {
+  Cells& cells = shared.row;
+  if (objects_) return cells = {sweep_object(point)}, cells;
+  cells.resize(columns_.size());
   const PredictedPoint row = point.row();
   const Prediction* prediction = row.prediction;
   const SharedCells::Key key{.of = point.of,
@@ -67,12 +67,12 @@ Cells SweepRows::row(const SweptPoint& point, SharedCells& shared) const {
                              .modelled = prediction != nullptr && prediction->time.modelled,
                              .last_level = prediction != nullptr && prediction->traffic.both(LevelId::llc) != 0};
   if (shared.key != key) {
-    shared = {.key = key, .cells = {}};
+    shared.key = key, shared.cells.clear();
     for (std::size_t i = 0; i < columns_.size(); ++i)
       if (shared_[i] != 0) shared.cells.push_back(cell(columns_[i], row));
   }
   auto next = shared.cells.begin();
-  for (std::size_t i = 0; i < columns_.size(); ++i) cells.push_back(shared_[i] != 0 ? *next++ : cell(columns_[i], row));
+  for (std::size_t i = 0; i < columns_.size(); ++i) cells[i] = shared_[i] != 0 ? *next++ : cell(columns_[i], row);
   return cells;
 }
 

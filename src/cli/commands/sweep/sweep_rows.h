@@ -18,6 +18,7 @@ struct SharedCells {
   };
   Key key;
   Cells cells;
+  Cells row;  // that of the last point
 };
 
 // The columns of a sweep, and how a row is read from a point.
@@ -25,7 +26,7 @@ class SweepRows {
  public:
   // All columns, or those of --columns in its order; `objects`: a JSON object a row.
   SweepRows(const Arguments& arguments, const SweepGrid& grid, bool objects);
-  Cells row(const SweptPoint& point, SharedCells& shared) const;
+  Cells& row(const SweptPoint& point, SharedCells& shared) const;  // lies in `shared`
   const std::vector<RowColumn>& described() const { return described_; }
   bool objects() const { return objects_; }
   Wanted wanted() const { return objects_ ? Wanted::all : wanted_of(columns_); }  // what of a prediction rows show

@@ -55,7 +55,7 @@ class LineSink : public RowSink {
     for (const RowColumn& column : columns) keys.push_back(column.key);
     output_.write(join(keys, ",") + "\n");
   }
-  void add(Cells row, RowBatch& batch) const override {
+  void add(Cells& row, RowBatch& batch) const override {
     if (csv_) add_csv_line(row, batch.text);
     else batch.text += row.front().dump() + "\n";
   }
@@ -79,7 +79,7 @@ class TableSink : public RowSink {
     style_.format = form == RowForm::md ? OutputFormat::md : OutputFormat::text;
     for (const RowColumn& column : columns) table_.columns.push_back(column.key);
   }
-  void add(Cells row, RowBatch& batch) const override { batch.rows.push_back(std::move(row)); }
+  void add(Cells& row, RowBatch& batch) const override { batch.rows.push_back(std::move(row)); }
   void write(RowBatch& batch) override {
     for (Cells& row : batch.rows) table_.rows.push_back(std::move(row));
     batch.rows.clear();

@@ -30,9 +30,9 @@ struct RowBatch {
 class RowSink {
  public:
   virtual ~RowSink() = default;
-  virtual void add(Cells row, RowBatch& batch) const = 0;  // by any thread
-  virtual void write(RowBatch& batch) = 0;                 // in the order of the points; empties the batch
-  virtual void commit() = 0;                               // the file appears under its name
+  virtual void add(Cells& row, RowBatch& batch) const = 0;  // by any thread; may take the cells
+  virtual void write(RowBatch& batch) = 0;                  // in the order of the points; empties the batch
+  virtual void commit() = 0;                                // the file appears under its name
   virtual void failed() {}  // no more rows come: those so far are printed where they go to standard output
 };
 

@@ -100,7 +100,7 @@ ShardSink::ShardSink(const std::string& file, const ShardHead& head)
   output_.write(head.json().dump() + "\n");
 }
 
-void ShardSink::add(Cells row, RowBatch& batch) const {
+void ShardSink::add(Cells& row, RowBatch& batch) const {
   batch.text += (objects_ ? row.front() : Json(std::move(row))).dump() + "\n";
   ++batch.count;
 }

@@ -39,7 +39,7 @@ bool is_whole_shard(const std::string& file, const ShardHead& head);
 class ShardSink : public RowSink {
  public:
   ShardSink(const std::string& file, const ShardHead& head);
-  void add(Cells row, RowBatch& batch) const override;
+  void add(Cells& row, RowBatch& batch) const override;
   void write(RowBatch& batch) override;
   void commit() override;
   void set_feasible(bool feasible) { feasible_ = feasible; }

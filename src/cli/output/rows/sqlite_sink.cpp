@@ -33,7 +33,7 @@ class SqliteSink : public RowSink {
   SqliteSink(const SqliteSink&) = delete;
   SqliteSink& operator=(const SqliteSink&) = delete;
 
-  void add(Cells row, RowBatch& batch) const override { batch.rows.push_back(std::move(row)); }
+  void add(Cells& row, RowBatch& batch) const override { batch.rows.push_back(std::move(row)); }
   void write(RowBatch& batch) override {
     for (const Cells& row : batch.rows) insert(row);
     batch.rows.clear();

@@ -39,14 +39,18 @@ bool erase_all(std::string& text, std::string_view part) {
 // Splits at commas that stand outside brackets and quotes. Sets the bits of operands with ".reuse".
 std::vector<std::string> operands_of(std::string_view text, unsigned& reuse) {
   std::vector<std::string> operands;
+  operands.reserve(static_cast<std::size_t>(std::count(text.begin(), text.end(), ',')) + 1);
   int depth = 0;
   std::size_t start = 0;
   const auto take = [&](std::size_t end) {
-    std::string operand(trimmed(text.substr(start, end - start)));
-    constexpr std::size_t most_flags = 32;
-    if (erase_all(operand, ".reuse") && operands.size() < most_flags) reuse |= 1u << operands.size();
-    if (!operand.empty()) operands.push_back(std::move(operand));
+    const std::string_view part = trimmed(text.substr(start, end - start));
     start = end + 1;
+    if (part.empty()) return;
+    std::string& operand = operands.emplace_back(part);
+    constexpr std::size_t most_flags = 32;
+    const std::size_t number = operands.size() - 1;
+    if (erase_all(operand, ".reuse") && number < most_flags) reuse |= 1u << number;
+    if (operand.empty()) operands.pop_back();
   };
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '[' || text[at] == '(' || text[at] == '{') ++depth;
@@ -81,15 +85,20 @@ bool parse_instruction(std::string_view text, Instruction& instruction, std::vec
     instruction.guard = *guard;
     text = trimmed(text.substr(end));
   }
-  std::string rest(text);
-  table = take_table(rest);
-  const std::size_t end = std::min(rest.find(' '), rest.size());
-  std::vector<std::string> parts = split(std::string_view(rest).substr(0, end), '.');
+  table.clear();
+  std::string rest;
+  if (text.find('"') != text.npos) {  // few have a table
+    rest = text, table = take_table(rest);
+    text = rest;
+  }
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view name = text.substr(0, end), opcode = name.substr(0, name.find('.'));
   const auto plain = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (parts.empty() || parts[0].empty() || !std::all_of(parts[0].begin(), parts[0].end(), plain)) return false;
-  instruction.opcode = parts[0];
-  instruction.modifiers.assign(parts.begin() + 1, parts.end());
-  instruction.operands = operands_of(std::string_view(rest).substr(end), instruction.reuse);
+  if (opcode.empty() || !std::all_of(opcode.begin(), opcode.end(), plain)) return false;
+  instruction.opcode = opcode;
+  instruction.modifiers.clear();
+  if (opcode.size() < name.size()) instruction.modifiers = split(name.substr(opcode.size() + 1), '.');
+  instruction.operands = operands_of(text.substr(end), instruction.reuse);
   return true;
 }
 
