@@ -39,6 +39,11 @@ TEST_CASE("a record with one wrong value is refused by its line, and predicted f
       {R"(s/"warps":[0-9]*/"warps":1000000000/)", "point.warps: must be from 0 to 64"},
       {R"(s/"steady":\[[^]]*\]/"steady":[0,0,0]/)", "seconds.steady: holds a time of 0 s"},
       {R"(s/"passed":true/"passed":false/)", "correctness.passed: is false"},
+      {R"(s/"max_error":[^,]*/"max_error":5/)", "correctness.passed: is true, and max_error is above the tolerance"},
+      {R"(s/"tile":{"q":[0-9]*/"tile":{"q":0/)", "point.tile.q: is 0: kernel 'fused_mma' is built for"},
+      {R"(s/"kv":64}/"kv":0}/)", "point.tile.kv: is 0: kernel 'fused_mma' is built for"},
+      {R"(s/"tile":{"q":[0-9]*/"tile":{"q":96/)", "point: kernel 'fused_mma' has no tile 96x"},
+      {R"(s/"warps":[0-9]*/"warps":0/)", "point.warps: is 0: kernel 'fused_mma' is built for"},
       {R"(s/_len":[0-9]*/_len":1099511627776/g)", "point: a count exceeds 2^63 - 1"},
       {R"(s/"experiment":"main"/"experiment":"\\ud800"/)", "is not complete JSON"},
       {R"(s/"experiment":"main"/"experiment":"..\/main"/)", "experiment: may have letters"}};

@@ -17,6 +17,20 @@ json answer_of(const std::string& words) { return json::parse(run_program(words 
 
 }  // namespace
 
+TEST_CASE("a lower bound says that it is one and borrows no error, and rates that a rule gave are named") {
+  const std::string point = " --heads 16 --q-len 1k --head-dim 128";
+  const Outcome bound = run_program("predict --hardware mi300x" + point);
+  CHECK(bound.out.find("predicted at least ") != std::string::npos);
+  CHECK(bound.out.find("This is a lower bound") != std::string::npos);
+  CHECK(bound.out.find("error: ") == bound.out.find("error: no record"));  // that of HBM reads
+  CHECK(bound.out.find("recorded kernels took") == std::string::npos);
+  const std::string derived = "rates and energies of l40s are derived";
+  CHECK(run_program("predict --hardware l40s" + point).out.find(derived) != std::string::npos);
+  const Outcome measured = run_program("predict --hardware h200_sxm" + point);
+  CHECK(measured.out.find("rates and energies of") == std::string::npos);
+  CHECK(measured.out.find("recorded kernels took") != std::string::npos);
+}
+
 TEST_CASE("a prediction without a kernel says that its kernel is ideal, and what to do") {
   const Outcome text = run_program("predict" + point + "--q-len 1k");
   CHECK(text.out.starts_with("ideal kernel of schedule flash2 on"));

@@ -104,6 +104,28 @@ TEST_CASE("more points than anybody waits for are refused with numbers, and so a
   CHECK(run_program("sweep mrege").status == 2);
 }
 
+TEST_CASE("shards between which a named file was changed are not merged, and the older one is predicted again") {
+  const ScratchFolder folder;
+  const std::string gpu = folder / "gpu.yaml", file = folder / "a.csv";
+  const auto write_gpu = [&](const char* sed) {
+    REQUIRE(std::system(
+                ("sed '" + std::string(sed) + "' " TILESCOPE_SOURCE_DIR "/hardware/l40s.yaml >" + gpu).c_str()) == 0);
+  };
+  const std::string words = "sweep --schedule flash2 --heads 16 --head-dim 128 --l2 closed --axis hardware=h200_sxm," +
+                            gpu + " --axis q_len=1k,2k --columns hardware,q_len,seconds -o " + file + " --shard ";
+  write_gpu("");
+  CHECK(run_program(words + "1/2").status == 0);
+  write_gpu("s/value: 142/value: 71/");
+  CHECK(run_program(words + "2/2").status == 0);
+  const Outcome merged = run_program("sweep merge -o " + file);
+  CAPTURE(merged.err);
+  CHECK(merged.status == 2);
+  CHECK(merged.err.find("read other files: ") != std::string::npos);
+  CHECK(run_program(words + "1/2").err.find("is there already") == std::string::npos);
+  CHECK(run_program("sweep merge -o " + file).status == 0);
+  CHECK(run_program(words + "1/2").err.find("is there already") != std::string::npos);
+}
+
 TEST_CASE("a changed shard is refused with its name, whatever was changed") {
   const ScratchFolder folder;
   const std::string words = points + "--axis q_len=1k,2k --columns q_len,seconds --shard 1/1 -o " + (folder / "a.csv"),

@@ -100,6 +100,7 @@ std::vector<AblationRow> ablations(const std::filesystem::path& records, const s
     const Plan& plan = catalogue.plan(record.point.kernel);
     const HardwareProfile& hardware = catalogue.profile(record);
     const Point point = model_point(record, plan, data_directory);
+    require_possible(record, plan, hardware, point);
     if (outside_shapes(plan.kernel, hardware, point.workload).empty()) {
       std::vector<PointErrors> found;
       predict_times(plan, hardware, point, times, [&](const Prediction& prediction) {

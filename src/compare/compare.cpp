@@ -125,6 +125,17 @@ bool Comparison::passed() const {
   return counts.judged > 0 && counts.failed == 0;
 }
 
+namespace {
+
+std::vector<const KernelVariant*> built_for(const Plan& plan, const Point& point) {
+  std::vector<const KernelVariant*> built;
+  for (const KernelVariant& variant : plan.kernel.variants)
+    if (serves(plan, point, variant)) built.push_back(&variant);
+  return built;
+}
+
+}  // namespace
+
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory) {
   Point point = default_point(plan);
   const validate::PointWorkload& w = record.point.workload;
@@ -146,7 +157,8 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
     const int position = plan.schedule.find_parameter(name);
     if (position >= 0 && value > 0) point.tiles[static_cast<std::size_t>(position)] = value;
   };
-  const KernelVariant* only = plan.kernel.variants.size() == 1 ? &plan.kernel.variants.front() : nullptr;
+  const std::vector<const KernelVariant*> built = built_for(plan, point);
+  const KernelVariant* only = built.size() == 1 ? built.front() : nullptr;
   set("q", record.point.tile_q ? record.point.tile_q : only ? only->tile_q : 0);
   set("splits", std::max<std::int64_t>(1, record.point.splits));
   set("kv", record.point.tile_kv ? record.point.tile_kv : only ? only->tile_kv : 0);
@@ -156,6 +168,27 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   if (!record.islands.empty() && record.islands.size() == 1)
     point.blocks_per_unit = record.islands.front().launch.blocks_per_unit;
   return point;
+}
+
+void require_possible(const validate::Record& record, const Plan& plan, const HardwareProfile& hardware,
+                      const Point& point) {
+  std::vector<Diagnostic> findings;
+  const auto report = [&](std::string path, std::string message) {
+    findings.push_back({.file = record.file, .path = std::move(path), .message = std::move(message)});
+  };
+  if (const std::size_t built = built_for(plan, point).size(); built > 1) {
+    const auto stated = [&](const char* path, const char* parameter, std::int64_t size) {
+      if (size == 0 && plan.schedule.find_parameter(parameter) >= 0)
+        report(path, fmt::format("is 0: kernel '{}' is built for {} tiles, so a record names the one that ran",
+                                 plan.kernel.name, built));
+    };
+    stated("point.tile.q", "q", record.point.tile_q), stated("point.tile.kv", "kv", record.point.tile_kv);
+    stated("point.warps", "q", record.point.warps);
+  }
+  if (const std::string reason = unsupported_on(plan, hardware); !reason.empty()) report("hardware", reason);
+  if (findings.empty())
+    for (const std::string& reason : unsupported(plan, hardware, point)) report("point", reason);
+  if (!findings.empty()) throw InputError(std::move(findings));
 }
 
 struct ComparedOne {
@@ -175,6 +208,7 @@ void predict_one(ComparedOne& one, Keep keep, TimeChoices time, const std::files
   ComparedPoint& compared = one.point;
   compared.point = model_point(compared.record, *one.plan, data_directory);
   compared.point.time = time;
+  require_possible(compared.record, *one.plan, *one.hardware, compared.point);
   if (const auto outside = outside_shapes(one.plan->kernel, *one.hardware, compared.point.workload); !outside.empty())
     return void(one.skipped = outside.front());
   if (keep == Keep::points) compared.plan = *one.plan;  // its prediction names arrays of its plan

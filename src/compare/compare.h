@@ -91,6 +91,11 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
 // Throws InputError for a record whose result was wrong.
 void require_right_result(const validate::Record& record);
 
+// Throws InputError for a record of a launch that its kernel is not built for, or that leaves open which of the
+// kernel's tiles ran.
+void require_possible(const validate::Record& record, const Plan& plan, const HardwareProfile& hardware,
+                      const Point& point);
+
 using ExperimentOf = std::function<const validate::Experiment&(const std::string& name)>;  // supplies tolerances
 using CompareProgress = std::function<void(std::size_t done, std::size_t all)>;
 

@@ -17,6 +17,7 @@ namespace tilescope {
 namespace {
 
 constexpr const char* set_source = "set";
+constexpr std::int64_t most_of_limits = 1 << 24;  // as in a profile: an MI300X has 131072 registers a unit
 
 // Calls visit(path, dimension, number, factor) for each number that may be changed; the YAML has number x factor.
 template <class Profile, class Visit>
@@ -101,8 +102,9 @@ std::map<std::string, double> change_numbers(HardwareProfile& profile, const std
     if (change == changes.end()) return;
     const double old = static_cast<double>(number.value);
     const double value = changed_value(*change, dimension, old * factor);
-    if (dimension == Dimension::count && value > static_cast<double>(most_units))
-      fail(path, fmt::format("expected at most {}, found {}", most_units, shown_text(change->value)));
+    const std::int64_t most = path == "compute.units" ? most_units : most_of_limits;
+    if (dimension == Dimension::count && value > static_cast<double>(most))
+      fail(path, fmt::format("expected at most {}, found {}", most, shown_text(change->value)));
     ratios[path] = set_number(number, value / factor) / old;
   });
   return ratios;

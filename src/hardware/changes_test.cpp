@@ -82,6 +82,8 @@ TEST_CASE("a change that no GPU can have is refused, with the nearest number") {
   CHECK(refusal("h200_sxm[measured.hbm.raed=+20%]").find("measured.hbm.read") != std::string::npos);
   CHECK(refusal("h200_sxm[compute.units=-100%]").find("more than -100 percent") != std::string::npos);
   CHECK(refusal("h200_sxm[levels.hbm.bandwidth=5 GHz]").find("--set levels.hbm.bandwidth: ") != std::string::npos);
+  CHECK(completed("mi300x[limits.registers=-20%]").registers_per_unit->value == 104858);  // 131072 before
+  CHECK(refusal("h200_sxm[limits.registers=100000000]").find("expected at most 16777216") != std::string::npos);
   CHECK(refusal("h200_sxm[compute.units=262144]").find("expected at most 100000") != std::string::npos);
   CHECK(refusal("h200_sxm[compute.units]").find("expected a number of the profile and its value") != std::string::npos);
   CHECK(refusal("h200_sxm[compute.units=1;compute.units=2]").find("is given twice") != std::string::npos);

@@ -46,7 +46,7 @@ struct UnitGroup {
   int partition = 0;
 };
 
-inline constexpr std::int64_t most_units = 100'000;  // of a GPU; also of any count that --set changes
+inline constexpr std::int64_t most_units = 100'000;  // of a GPU
 
 struct HardwareProfile {
   std::string id, name, vendor, architecture, file;

@@ -138,6 +138,10 @@ ModelQuestion read_model_question(const std::string& config, const Options& opti
   const std::string phase = options.text("phase").value_or("both");
   if (phase != "decode") question.phases.push_back(Phase::prefill);
   if (phase != "prefill") question.phases.push_back(Phase::decode);
+  for (const auto& [option, other] : {std::pair("chunk", "prefill"), std::pair("speculative", "decode")})
+    if (options.has(option) && phase != "both" && phase != other)
+      refuse(fmt::format("--{}", option),
+             fmt::format("is of the phase {}, found --phase {}; leave it out", other, phase));
   const std::int64_t batch = options.integer("batch", 1, largest_extent).value_or(1);
   const std::vector<std::string> contexts = listed(options, "context", ',');
   for (const std::string& text : contexts.empty() ? std::vector<std::string>{"8k"} : contexts)

@@ -150,6 +150,8 @@ Correctness read_correctness_fields(const JsonFields& json) {
   correctness.tolerance = json.number("tolerance");
   correctness.checked_elements = json.integer("checked_elements", 1);
   correctness.passed = json.boolean("passed");
+  if (correctness.passed && correctness.max_error > correctness.tolerance)
+    json.report("passed", "is true, and max_error is above the tolerance");
   return correctness;
 }
 

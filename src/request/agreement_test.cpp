@@ -45,11 +45,13 @@ Given random_point(std::mt19937& random) {
               {"heads-q", std::to_string(heads_kv * group)},
               {"q-len", one_of<std::string>(random, {keys, "1", length(random)})},
               {"kv-len", keys},
-              {"head-dim", one_of<std::string>(random, {"64", "128"})},
               {"mask", one_of<std::string>(random, {"none", "none", "causal", "window:100"})}};
-  const auto plan = one_of<std::string>(
-      random, {"flash2", "flash1", "standard", "split-kv", "fused_mma", "fused_wgmma", "split_kv", "flash2-backward"});
+  const auto plan =
+      one_of<std::string>(random, {"flash2", "flash1", "standard", "split-kv", "fused_mma", "fused_wgmma", "split_kv",
+                                   "flash2-backward", "standard-backward", "flash2-backward-split"});
   const bool kernel = plan.find('_') != std::string::npos;
+  const auto any_depth = one_of<std::string>(random, {"64", "128", "80", "24", "200"});
+  given.emplace_back("head-dim", kernel ? one_of<std::string>(random, {"64", "128"}) : any_depth);
   given.emplace_back(kernel ? "kernel" : "schedule", plan);
   return given;
 }
@@ -174,7 +176,6 @@ TEST_CASE("--kernel auto gives the answer of the kernel that is the fastest when
                       {"heads-q", std::to_string(heads_kv * one_of(random, {1, 4}))},
                       {"q-len", one_of<std::string>(random, {keys, "1"})},
                       {"kv-len", keys},
-                      {"head-dim", one_of<std::string>(random, {"64", "128"})},
                       {"dtype", one_of<std::string>(random, {"fp16", "bf16", "fp16,kv=fp8_e4m3"})},
                       {"l2", one_of<std::string>(random, {"walk", "walk", "closed"})},
                       {"mask", one_of<std::string>(random, {"none", "causal"})}};

@@ -50,7 +50,8 @@ void read_ahead(const Plan& plan, const Options& options) {
 
 JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                           const Prediction& prediction) {
-  if (!name_and_changes(hardware.id).second.empty()) return {};  // nobody measured a changed GPU
+  if (!name_and_changes(hardware.id).second.empty()) return {};     // nobody measured a changed GPU
+  if (prediction.feasible && !prediction.time.modelled) return {};  // records are no error of a lower bound
   const std::filesystem::path folder = data_directory() / "validate";
   if (plan.assumed) {
     if (!plan.schedule.diagram.guard) return {};  // records are of attention

@@ -245,13 +245,17 @@ std::optional<Point> best_by_closed_form(const Plan& plan, const HardwareProfile
   Prediction prediction;
   std::optional<Point> best;
   Rank least;
+  bool tried = false;
+  const auto consider = [&](const Point& point) {
+    tried = true;
+    if (!predict_candidate(plan, hardware, point, rates_known, prediction) || !prediction.feasible) return;
+    if (const Rank rank = rank_of(hardware, prediction); !best || rank < least) best = point, least = rank;
+  };
   for (const WarpLayout layout : {WarpLayout::own_rows, WarpLayout::shared_rows}) {
-    for_each_point(rules, closed, sizes, layout, [&](const Point& point) {
-      if (!predict_candidate(plan, hardware, point, rates_known, prediction) || !prediction.feasible) return;
-      if (const Rank rank = rank_of(hardware, prediction); !best || rank < least) best = point, least = rank;
-    });
+    for_each_point(rules, closed, sizes, layout, consider);
     if (best) break;
   }
+  if (!tried) consider(closed);
   return best;
 }
 
@@ -267,6 +271,8 @@ SearchResult rank_by_closed_form(const Plan& plan, const HardwareProfile& hardwa
   try_all(WarpLayout::own_rows);
   if (result.feasible.empty() && plan.kernel.variants.empty())
     result.infeasible.clear(), try_all(WarpLayout::shared_rows);
+  if (result.feasible.empty() && result.infeasible.empty() && plan.kernel.variants.empty())
+    try_points(plan, hardware, {closed}, options, result);  // no size suits every product: the schedule's own tile
   std::stable_sort(result.feasible.begin(), result.feasible.end(), before);
   return result;
 }

@@ -182,6 +182,18 @@ TEST_CASE("fixed parameters keep their value, progress counts to the end, and ea
     CHECK(static_cast<double>(fallen.row.bytes) > fallen.row.capacity_bytes);
 }
 
+TEST_CASE("where no size suits every product, the schedule's own tile is the one that is tried") {
+  const Plan plan = load_plan_for_schedule("standard-backward", TILESCOPE_SOURCE_DIR);
+  Point base = point_of(plan, {1, 4, 4, 2, 1, 80, 80});  // 16 keys by 80 columns are 10 pieces: none for four warps
+  CHECK(search_points(plan, h200(), base, {}, nullptr).empty());
+  const SearchResult result = search_tiles(plan, h200(), base);
+  REQUIRE(result.feasible.size() == 1);
+  CHECK(tiles_of(plan, result.feasible.front().point) == tiles_of(plan, base));
+  const auto best = best_by_closed_form(plan, h200(), base);
+  REQUIRE(best.has_value());
+  CHECK(tiles_of(plan, *best) == tiles_of(plan, base));
+}
+
 TEST_CASE("few queries over many keys are split over the SMs, and many queries are not") {
   const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
   const auto splits = static_cast<std::size_t>(plan.schedule.find_parameter("splits"));

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/why_not.h"
@@ -34,6 +36,13 @@ std::string simulated_code(const Arguments& arguments, const Answer& a, const St
 }
 
 ExitStatus explain(const Arguments& arguments) {
+  for (const char* option : {"code", "timeline"})
+    if (arguments.has("why-not") && arguments.has(option))
+      refuse(fmt::format("--{}", option),
+             "has no meaning for --why-not, which asks about loops; leave out one of them");
+  if (const OutputFormat format = arguments.format();
+      arguments.has("code") && (format == OutputFormat::json || format == OutputFormat::csv))
+    refuse("--code", "is a listing: expected --format text or md");
   if (arguments.has("why-not")) return print_why_not(arguments, read_plan(arguments).schedule);
   const Answer a = answer(arguments);
   const Style style = style_of(arguments);

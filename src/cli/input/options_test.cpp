@@ -242,6 +242,30 @@ TEST_CASE("commands that read records refuse wrong options") {
                 "error: --format: expected text, json, csv or md, found 'xml'; did you mean 'md'?");
 }
 
+TEST_CASE("an option that says something of another one is refused where that one has no part") {
+  const std::string point = "--hardware h200_sxm --q-len 256";
+  const std::pair<std::string, std::string> lone[] = {
+      {"report --seed 3 " + point, "error: --seed: is of --random N; leave it out"},
+      {"report --random 3 " + point, "error: --random: is of --axis NAME=VALUES; leave it out"},
+      {"report --where 'q_len > 1' " + point, "error: --where: is of --axis NAME=VALUES; leave it out"},
+      {"report --phase decode " + point, "error: --phase: is of --model CONFIG; leave it out"},
+      {"report --point x " + point, "error: --point: is of --from FILE; leave it out"},
+      {"report --from x.csv --q-len 256",
+       "error: --from: is a capture or another tool's file; leave out the options of a point, --axis and --model"},
+      {"model gpt2 --hardware h200_sxm --phase decode --chunk 512",
+       "error: --chunk: is of the phase prefill, found --phase decode; leave it out"},
+      {"model gpt2 --hardware h200_sxm --phase prefill --speculative 4",
+       "error: --speculative: is of the phase decode, found --phase prefill; leave it out"},
+      {"explain --schedule flash2 --why-not kv:group --code",
+       "error: --code: has no meaning for --why-not, which asks about loops; leave out one of them"},
+      {"explain --kernel fused_mma --head-dim 128 --code --format json " + point,
+       "error: --code: is a listing: expected --format text or md"}};
+  for (const auto& [command, message] : lone) {
+    CAPTURE(command);
+    check_refused(command, message);
+  }
+}
+
 TEST_CASE("measure names what is missing before it looks for a device") {
   for (const std::string option : {"experiment", "output"}) {
     check_refused(

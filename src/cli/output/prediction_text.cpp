@@ -158,10 +158,23 @@ std::string closed_form_line(const Answer& a) {
 std::string predicted_line(const Answer& a) {
   if (!a.prediction.feasible) return "\nno time: the point is infeasible\n";
   const TimePrediction& time = a.prediction.time;
-  return fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", time.total * 1e6,
-                     time.modelled ? "busiest" : "bound by", to_string(time.bound_by),
-                     with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s"),
-                     error_text(a.options.error));
+  const std::string rate = with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s");
+  if (!time.modelled)
+    return fmt::format(
+        "\npredicted at least {:.2f} us, bound by {}: at most {} of model FLOP. This is a lower bound: the slowest "
+        "resource at its full rate\n",
+        time.total * 1e6, to_string(time.bound_by), rate);
+  return fmt::format("\npredicted {:.2f} us, busiest {}: {} of model FLOP; {}\n", time.total * 1e6,
+                     to_string(time.bound_by), rate, error_text(a.options.error));
+}
+
+// Rates that nobody measured on this GPU.
+std::string basis_line(const Answer& a) {
+  if (!a.prediction.feasible || !a.prediction.time.modelled) return "";
+  const Basis basis = overall_basis(a.hardware, a.prediction);
+  if (basis == Basis::measured) return "";
+  return fmt::format("rates and energies of {} are {}, not measured: tilescope hardware check lists the rules\n",
+                     a.hardware.id, basis == Basis::mixed ? "derived in part" : to_string(basis));
 }
 
 std::string last_lines(const Answer& a) {
@@ -171,6 +184,7 @@ std::string last_lines(const Answer& a) {
         "this is an ideal kernel of schedule '{}', none that exists; --kernel auto takes the fastest that exists for "
         "{}\n",
         a.plan.schedule.name, a.hardware.id);
+  out += basis_line(a);
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
   if (const std::string host = host_text(a.prediction); !host.empty()) out += host + "\n";
   out += closed_form_line(a);

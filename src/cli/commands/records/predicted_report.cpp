@@ -166,10 +166,10 @@ std::vector<OptionSpec> predicted_options() {
   return options;
 }
 
-bool asks_for_predictions(const Arguments& arguments) {
+bool asks_for_predictions(const Options& given) {
   const std::vector<OptionSpec> options = predicted_options();
   return std::any_of(options.begin(), options.end(), [&](const OptionSpec& option) {
-    return option.name != "hardware" && option.name != "basis" && arguments.has(option.name);
+    return option.name != "hardware" && option.name != "basis" && given.has(option.name);
   });
 }
 

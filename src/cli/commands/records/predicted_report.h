@@ -14,7 +14,7 @@ namespace tilescope::cli {
 std::vector<OptionSpec> predicted_options();
 
 // Whether an option of a point is given, beside the GPU.
-bool asks_for_predictions(const Arguments& arguments);
+bool asks_for_predictions(const Options& given);
 
 struct PredictedReport {
   analysis::Report report;

@@ -130,10 +130,27 @@ Comparison compare_launches(const Arguments& arguments, const std::string& place
       threads_of(arguments));
 }
 
+// Options that say something of another one: alone they would be ignored.
+void refuse_lone_options(const Arguments& arguments) {
+  struct Lone {
+    const char *option, *of, *value;
+  };
+  for (const Lone& lone :
+       {Lone{"where", "axis", "NAME=VALUES"}, Lone{"random", "axis", "NAME=VALUES"}, Lone{"seed", "random", "N"},
+        Lone{"yes", "axis", "NAME=VALUES"}, Lone{"phase", "model", "CONFIG"}, Lone{"context", "model", "CONFIG"},
+        Lone{"chunk", "model", "CONFIG"}, Lone{"speculative", "model", "CONFIG"}, Lone{"tp", "model", "CONFIG"},
+        Lone{"point", "from", "FILE"}, Lone{"nvdisasm", "from", "FILE"}})
+    if (arguments.has(lone.option) && !arguments.has(lone.of))
+      refuse(fmt::format("--{}", lone.option), fmt::format("is of --{} {}; leave it out", lone.of, lone.value));
+}
+
 ExitStatus report(const Arguments& arguments) {
+  refuse_lone_options(arguments);
   const auto from = arguments.text("from");
   if (from && (arguments.has("recorded") || arguments.has("experiment")))
     refuse("--from", "is a capture or another tool's file; leave out --recorded and --experiment");
+  if (from && asks_for_predictions(arguments.without("kernel").without("set")))
+    refuse("--from", "is a capture or another tool's file; leave out the options of a point, --axis and --model");
   if (!from && asks_for_predictions(arguments)) {
     for (const char* other : {"recorded", "experiment", "page", "pictures"})
       if (arguments.has(other))

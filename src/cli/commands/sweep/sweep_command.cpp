@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <set>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "cli/commands/sweep/sweep_rows.h"
 #include "cli/output/progress.h"
 #include "cli/output/revision.h"
+#include "compare/gate/source_file.h"
 
 namespace tilescope::cli {
 namespace {
@@ -40,6 +42,21 @@ Json deciding_options(const Arguments& arguments) {
   for (const std::string& name : arguments.names())
     if (!others.contains(name)) options[name] = arguments.all(name);
   return options;
+}
+
+// The files that these options name, as in hardware=./a.yaml,./b.yaml or block-sparse:mask.yaml, with fingerprints.
+Json files_of(const Json& options) {
+  Json files = Json::object();
+  for (const Json& values : options)
+    for (const Json& value : values) {
+      std::string text = value.get<std::string>();
+      for (char& c : text)
+        if (c == '=' || c == ':' || c == '[') c = ',';
+      std::error_code ignored;
+      for (const std::string& name : split(text, ','))
+        if (std::filesystem::is_regular_file(name, ignored)) files[name] = fingerprint(name);
+    }
+  return files;
 }
 
 std::vector<std::string> axis_names(const Arguments& arguments) {
@@ -106,9 +123,9 @@ ExitStatus sweep_points(const Arguments& arguments) {
   if (shard) {
     if (form == RowForm::text || form == RowForm::md)
       refuse("--shard", "is of csv, json and SQLite; leave out --format text or md");
-    const ShardHead head{TILESCOPE_VERSION, build_revision(), deciding_options(arguments),
-                         first.row,         rows.objects(),   rows.described(),
-                         indexed,           *shard,           grid.size()};
+    const Json options = deciding_options(arguments);
+    const ShardHead head{TILESCOPE_VERSION, build_revision(), options, files_of(options), first.row, rows.objects(),
+                         rows.described(),  indexed,          *shard,  grid.size()};
     const std::string file = shard_name(*arguments.text("output"), *shard);
     if (is_whole_shard(file, head)) {
       if (!arguments.quiet()) print_note(file + " is there already");

@@ -19,6 +19,8 @@ std::string difference(const ShardHead& first, const ShardHead& other) {
                        first.version, first.revision);
   if (other.options != first.options)
     return fmt::format("answers other options: {}, the first one {}", other.options.dump(), first.options.dump());
+  if (other.files != first.files)
+    return fmt::format("read other files: {}, the first one {}", other.files.dump(), first.files.dump());
   if (other.shard.of != first.shard.of)
     return fmt::format("is one of {} shards, the first one of {}", other.shard.of, first.shard.of);
   ShardHead same = other;

@@ -34,7 +34,8 @@ std::size_t count_at(const Json& json, const char* key) {
 ShardHead head_of(const Json& json) {
   ShardHead head;
   head.version = json.at("version"), head.revision = json.at("revision");
-  head.options = json.at("options"), head.first = json.at("first"), head.objects = json.at("rows") == "objects";
+  head.options = json.at("options"), head.files = json.value("files", Json::object()), head.first = json.at("first"),
+  head.objects = json.at("rows") == "objects";
   for (const Json& column : json.at("columns"))
     head.columns.push_back({column.at("key"), column.at("unit"), column.at("meaning"), column.at("type")});
   head.indexed = json.at("indexed").get<std::vector<std::string>>();
@@ -54,6 +55,7 @@ Json ShardHead::json() const {
           {"version", version},
           {"revision", revision},
           {"options", options},
+          {"files", files},
           {"shard", {{"number", shard.number}, {"of", shard.of}}},
           {"points", points},
           {"places", {places.first, places.end}},

@@ -18,6 +18,7 @@ inline constexpr std::size_t most_shards = 1'000'000;  // of a sweep
 struct ShardHead {
   std::string version, revision;
   Json options;          // that decide the rows, by name
+  Json files;            // that the options name: a fingerprint of each
   Json first;            // row of the first point of the whole sweep: moves where data or program do
   bool objects = false;  // a row is a JSON object, else a list of cells
   std::vector<RowColumn> columns;
