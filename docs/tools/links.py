@@ -4,9 +4,11 @@
 usage: links.py [TOP]
 
 Every relative link of a page must lead to a file or folder, and every #anchor to a heading of its page. In the table of
-docs/code-tour.md each row names a file and a function: the file must exist and contain the function's name.
+docs/code-tour.md each row names a file and a function: the file must exist and contain the function's name. README.md states
+how many profiles and descriptors there are, and the error on an A100: they must be those of the files.
 Exit status: 0 all exist, 1 one is missing or nothing was checked.
 """
+import json
 import pathlib
 import re
 import sys
@@ -57,6 +59,21 @@ def check_tour(top):
     return len(rows), problems
 
 
+def check_numbers(top):
+    """The numbers that README.md states of other files."""
+    if not (top / "validate/basis_errors.json").exists():
+        return []
+    rows = json.loads((top / "validate/basis_errors.json").read_text())["rows"]
+    a100 = next(row for row in rows if (row["hardware"], row["basis"]) == ("a100_sxm_80", "derived"))
+    facts = [(r"(\d+) \[profiles\]", len(list((top / "hardware").glob("*.yaml")))),
+             (r"(\d+) descriptors in ", len(list((top / "kernels").rglob("*kernel.yaml")))),
+             (r"time error (\d+) % on an A100", round(100 * a100["mape"]))]
+    text = (top / "README.md").read_text(encoding="utf-8")
+    stated = [(pattern, re.findall(pattern, text), number) for pattern, number in facts]
+    return [f"README.md: '{pattern}' states {found}, the files have {number}"
+            for pattern, found, number in stated if found != [str(number)]]
+
+
 def main(arguments):
     top = pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).parents[2]).resolve()
     pages = sorted({*top.glob("*.md"), *(top / "docs").rglob("*.md"), *top.glob("*/*.md"), *top.glob("kernels/*/*.md")}
@@ -67,7 +84,7 @@ def main(arguments):
         total += count
         problems += found
     named, found = check_tour(top)
-    problems += found
+    problems += found + check_numbers(top)
     if total == 0:
         problems.append("no link was found")
     if named == 0:
