@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <deque>
 #include <random>
 #include <utility>
@@ -39,6 +40,15 @@ struct BlockStart {
   std::int32_t block;
 };
 
+// std::bit_cast, which Emscripten's library does not have yet.
+template <class To, class From>
+To same_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  std::memcpy(&to, &from, sizeof to);
+  return to;
+}
+
 // The earliest of the times that units have, one each; of equal times that of the first unit. Each pair of units, of
 // pairs and so on knows its earlier one.
 class NextUnit {
@@ -46,11 +56,11 @@ class NextUnit {
   explicit NextUnit(std::size_t units)
       : leaves_(std::bit_ceil(std::max<std::size_t>(1, units))), earliest_(2 * leaves_) {
     for (std::size_t i = 0; i < leaves_; ++i)
-      earliest_[leaves_ + i] = {std::bit_cast<std::uint64_t>(never), static_cast<std::uint32_t>(i)};
+      earliest_[leaves_ + i] = {same_bits<std::uint64_t>(never), static_cast<std::uint32_t>(i)};
     for (std::size_t node = leaves_; --node > 0;) earliest_[node] = earliest_[2 * node];
   }
   void set(std::int32_t unit, double time) {
-    auto first = std::bit_cast<std::uint64_t>(time);
+    auto first = same_bits<std::uint64_t>(time);
     auto own = static_cast<std::uint32_t>(unit);
     std::size_t node = leaves_ + own;
     for (earliest_[node] = {first, own}; node > 1; node /= 2, earliest_[node] = {first, own}) {
@@ -61,7 +71,7 @@ class NextUnit {
     }
   }
   std::int32_t unit() const { return static_cast<std::int32_t>(earliest_[1].unit); }
-  double time() const { return std::bit_cast<double>(earliest_[1].time); }
+  double time() const { return same_bits<double>(earliest_[1].time); }
 
  private:
   struct UnitTime {

@@ -197,7 +197,7 @@ void L2Cache::write_records(std::size_t groups) {
   for (std::size_t group = 0; group < groups; ++group) ends_[group + 1] += ends_[group] + Record::size;
   constexpr std::size_t line = 64;
   std::size_t bytes = static_cast<std::size_t>(ends_[groups]) * sizeof(Link) + line;
-  records_ = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  records_.reset(new std::byte[bytes]);  // not zeroed
   void* aligned = records_.get();
   links_ = static_cast<Link*>(std::align(line, bytes - line, aligned, bytes));
   std::vector<int> next(ends_.begin(), ends_.end() - 1);
