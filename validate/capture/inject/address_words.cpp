@@ -10,7 +10,8 @@ void AddressWords::add(std::span<const std::uint32_t> offsets) {
   for (const std::uint32_t offset : offsets)
     if (std::find(all.begin(), all.end(), offset) == all.end()) all.push_back(offset);
   if (known != nullptr && all.size() == known->size()) return;
-  offsets_.store(new std::vector<std::uint32_t>(std::move(all)), std::memory_order_release);
+  versions_.push_back(std::make_unique<const std::vector<std::uint32_t>>(std::move(all)));
+  offsets_.store(versions_.back().get(), std::memory_order_release);
 }
 
 void AddressWords::hide(std::string& parameters, std::vector<std::uint64_t>& kept) const {

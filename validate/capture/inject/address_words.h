@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,9 @@ class AddressWords {
   static void restore(std::string& parameters, std::vector<std::uint64_t>& kept);
 
  private:
-  // Published whole and never freed: lists grow by at most the words of a kernel's parameters.
+  // Each list is published whole and stays, since other threads may read it. There are at most as many as a kernel's
+  // parameters have words.
+  std::vector<std::unique_ptr<const std::vector<std::uint32_t>>> versions_;
   std::atomic<const std::vector<std::uint32_t>*> offsets_ = nullptr;
 };
 

@@ -106,7 +106,7 @@ TEST_CASE("bytes that ncu counted of five kernels on an H100 are the predicted o
     const bool flop = quantity.starts_with("tensor_flop"), read = quantity == "traffic read";
     if (!flop && !(read && (level == "l2" || level == "hbm"))) continue;
     CAPTURE(row.dump());
-    CHECK(row["ratio"].get<double>() == doctest::Approx(1).epsilon(level == "hbm" ? 0.015 : 0.001));
+    CHECK(row["ratio"].get<double>() == doctest::Approx(1).epsilon(level == "hbm" ? 0.06 : 0.001));
     ++checked;
   }
   CHECK(checked == 15);

@@ -153,10 +153,14 @@ void L2Cache::choose_sample(std::int64_t groups) {
 }
 
 void L2Cache::reset_sample(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
-  std::int64_t fragment = fragment_bytes(shape, pieces);
-  if (fragment == 0) return reset(shape, pieces, first, fragment);
-  fragment = std::max(sampled_piece, fragment / (finest_piece / sampled_piece));
-  choose_sample(shape.capacity / shape.ways / fragment * slices);
+  if (shape.ways == 0) return reset(shape, pieces, first, 0);
+  std::int64_t all = 0, fragment = sampled_piece;
+  for (const CachePiece& piece : pieces) all += piece.bytes;
+  for (;; fragment *= 2) {
+    const std::int64_t groups = shape.capacity / shape.ways / fragment;
+    choose_sample(groups * slices);
+    if (groups <= most_groups && all / fragment / sample_.every <= most_fragments / 4) break;
+  }
   place(shape, pieces, first, fragment);
 }
 
