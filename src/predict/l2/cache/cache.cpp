@@ -109,8 +109,9 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
       for (int slice = 0; slice < slices; ++slice) {
         const std::int64_t turned = number - cut_.begin + cut_.turn[static_cast<std::size_t>(slice)],
                            group = turned < groups ? turned : turned - groups;
-        if (const std::int64_t own = looked_after(group, slice); own >= 0)
-          fragments_.push_back({static_cast<int>(own * slices + slice), cut_.part});
+        const auto at_group = static_cast<std::size_t>(group * slices + slice);
+        if (const int own = sample_.every == 1 ? static_cast<int>(at_group) : sample_.number[at_group]; own >= 0)
+          fragments_.push_back({own, cut_.part});
       }
       at = end;
     }
@@ -133,22 +134,16 @@ std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const Ca
   return bytes;
 }
 
-// -1: another group stands for it.
-std::int64_t L2Cache::looked_after(std::int64_t group, int slice) const {
-  if (sample_.every == 1) return group;
-  const std::int64_t run = group / sample_.every, runs = std::ssize(sample_.chosen) / slices;
-  if (run >= runs || sample_.chosen[static_cast<std::size_t>(run * slices + slice)] != group) return -1;
-  return run;
-}
-
 void L2Cache::choose_sample(std::int64_t groups) {
   sample_ = {.every = std::max<std::int64_t>(1, groups / sampled_groups)};
   const std::int64_t of_a_slice = groups / slices, runs = of_a_slice / sample_.every;
   if (sample_.every == 1) return;
-  sample_.stands_for = static_cast<double>(of_a_slice) / static_cast<double>(runs);
+  sample_.groups = runs * slices, sample_.stands_for = static_cast<double>(of_a_slice) / static_cast<double>(runs);
+  sample_.number.assign(static_cast<std::size_t>(groups), -1);
   for (std::int64_t i = 0; i < runs * slices; ++i) {
     const auto chance = static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(i)) >> 33);
-    sample_.chosen.push_back(i / slices * sample_.every + chance % sample_.every);
+    const std::int64_t chosen = i / slices * sample_.every + chance % sample_.every;
+    sample_.number[static_cast<std::size_t>(chosen * slices + i % slices)] = static_cast<int>(i);
   }
 }
 
@@ -179,7 +174,7 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   const std::int64_t all_groups =
       fragment == 0 ? 1
                     : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices;
-  const std::int64_t groups = sample_.every == 1 ? all_groups : std::ssize(sample_.chosen);
+  const std::int64_t groups = sample_.every == 1 ? all_groups : sample_.groups;
   room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
   set_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);

@@ -143,7 +143,6 @@ class L2Cache {
   void place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
   void choose_sample(std::int64_t groups);
-  std::int64_t looked_after(std::int64_t group, int slice) const;
   template <class Record>
   void write_records(std::size_t groups);
   std::span<const Fragment> fragments_of(int entry) const;
@@ -180,9 +179,9 @@ class L2Cache {
 
   // Of `every` groups of a slice that lie side by side one is looked after, if more than one is one of them.
   struct Sample {
-    std::int64_t every = 1;
-    double stands_for = 1;               // groups, each of those that are looked after
-    std::vector<std::int64_t> chosen{};  // by slice, by run of groups: which one
+    std::int64_t every = 1, groups = 0;  // groups: that are looked after
+    double stands_for = 1;               // groups, each of those
+    std::vector<int> number{};           // by group: its number among those, -1: another stands for it
   };
 
   Cutting cut_;
