@@ -28,6 +28,12 @@ std::uint64_t unrelated(std::uint64_t number) {
   return number ^ (number >> 31);
 }
 
+std::int64_t bytes_of(std::span<const CachePiece> pieces) {
+  std::int64_t all = 0;
+  for (const CachePiece& each : pieces) all += each.bytes;
+  return all;
+}
+
 // Where the curve of percentages passes one half, in a straight line between its points; 0: there is no curve.
 double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {
   if (curve.size() < 2) return 0;
@@ -75,11 +81,8 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
                   std::int64_t bytes) {
   fragments_.clear(), first_.clear();
   first_.reserve(first.size()), cut_ = {};
-  if (bytes > 0) {
-    std::int64_t all = 0;
-    for (const CachePiece& piece : pieces) all += piece.bytes;
-    fragments_.reserve(slices * (pieces.size() + static_cast<std::size_t>(all / bytes)));
-  }
+  if (bytes > 0)
+    fragments_.reserve(slices * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
     const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
@@ -93,8 +96,8 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
 }
 
 void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes) {
-  std::int64_t all = 0, of_small = 0;
-  for (const CachePiece& piece : pieces) all += piece.bytes;
+  const std::int64_t all = bytes_of(pieces);
+  std::int64_t of_small = 0;
   const auto small = [&](const CachePiece& piece) { return piece.bytes * small_part < all; };
   for (const CachePiece& piece : pieces)
     if (small(piece)) of_small += piece.bytes;
@@ -128,8 +131,8 @@ void L2Cache::begin_period(std::int64_t period, std::int64_t groups) {
 
 std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces) {
   if (shape.ways == 0) return 0;
-  std::int64_t all = 0, bytes = finest_piece;
-  for (const CachePiece& piece : pieces) all += piece.bytes;
+  const std::int64_t all = bytes_of(pieces);
+  std::int64_t bytes = finest_piece;
   while (all / bytes > most_fragments || shape.capacity / shape.ways / bytes > most_groups) bytes *= 2;
   return bytes;
 }
@@ -149,8 +152,8 @@ void L2Cache::choose_sample(std::int64_t groups) {
 
 void L2Cache::reset_sample(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
   if (shape.ways == 0) return reset(shape, pieces, first, 0);
-  std::int64_t all = 0, fragment = sampled_piece;
-  for (const CachePiece& piece : pieces) all += piece.bytes;
+  const std::int64_t all = bytes_of(pieces);
+  std::int64_t fragment = sampled_piece;
   for (;; fragment *= 2) {
     const std::int64_t groups = shape.capacity / shape.ways / fragment;
     choose_sample(groups * slices);
@@ -327,14 +330,14 @@ void L2Cache::carry_out_all() {
       tallies_[i].lacked += own[i].lacked, tallies_[i].written += own[i].written;
 }
 
-const L2Cache::Tallies& L2Cache::settle() {
+L2Cache::Tallies L2Cache::settle() {
   hand_out();
   carry_out_all();
-  for (Tally& tally : tallies_)
+  Tallies of_all = tallies_;
+  for (Tally& tally : of_all)
     tally.lacked = std::llround(static_cast<double>(tally.lacked) * sample_.stands_for),
     tally.written = std::llround(static_cast<double>(tally.written) * sample_.stands_for);
-  sample_.stands_for = 1;
-  return tallies_;
+  return of_all;
 }
 
 std::int64_t L2Cache::bytes(int entry) const {

@@ -107,8 +107,8 @@ class L2Cache {
     asked_[asked_count_] = {entry, rest};
     if (++asked_count_ == asked_most_) hand_out();
   }
-  // Carries out what is left, and returns the tallies.
-  const Tallies& settle();
+  // Carries out what is left, and returns the tallies of all sets.
+  Tallies settle();
   // `later` becomes now, so that other uses may come between.
   void carry_out_at_once() { depth_ = 1, asked_most_ = 1; }
   // More uses wait for their group: faster where each sweeps over much of what the group holds.
