@@ -7,7 +7,7 @@
 
 #include "base/test_seed.h"
 #include "predict/described_kernel.h"
-#include "predict/l2/tiles.h"
+#include "predict/l2/walk/tiles.h"
 
 using namespace tilescope;
 

@@ -7,7 +7,7 @@
 
 #include "base/contains.h"
 #include "base/parallel.h"
-#include "predict/l2/walk.h"
+#include "predict/l2/walk/walk.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 

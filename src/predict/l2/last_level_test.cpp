@@ -8,7 +8,7 @@
 
 #include "base/test_seed.h"
 #include "predict/grid/block_order.h"
-#include "predict/l2/random_order.h"
+#include "predict/l2/walk/random_order.h"
 #include "predict/predict.h"
 
 namespace tilescope {

@@ -10,7 +10,7 @@
 #include "predict/l2/closed_form.h"
 #include "predict/l2/memory_forms.h"
 #include "predict/l2/memory_seconds.h"
-#include "predict/l2/walk.h"
+#include "predict/l2/walk/walk.h"
 
 namespace tilescope {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "predict/l2/walk.h"
+#include "predict/l2/walk/walk.h"
 #include "predict/traffic/counts.h"
 
 namespace tilescope {

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "hardware/changes.h"
 #include "hardware/measured.h"
-#include "predict/l2/walk.h"
+#include "predict/l2/walk/walk.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 #include "request/best_tile.h"

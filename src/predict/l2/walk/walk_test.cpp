@@ -1,7 +1,7 @@
 // Compares the walk with an independent enumeration that shares only the order of blocks. The enumeration finds steps
 // by testing every pair of elements, names tiles by their first elements and keeps caches as plain lists. Arrays that
 // the same loops move are one entry if all are loaded or all are stored.
-#include "predict/l2/walk.h"
+#include "predict/l2/walk/walk.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 #include "base/test_seed.h"
 #include "predict/grid/block_order.h"
-#include "predict/l2/random_order.h"
+#include "predict/l2/walk/random_order.h"
 #include "predict/point/support.h"
 
 namespace tilescope {

@@ -1,4 +1,4 @@
-#include "predict/l2/tiles.h"
+#include "predict/l2/walk/tiles.h"
 
 #include <algorithm>
 

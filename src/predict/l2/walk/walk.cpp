@@ -1,4 +1,4 @@
-#include "predict/l2/walk.h"
+#include "predict/l2/walk/walk.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <span>
 #include <utility>
 
-#include "predict/l2/convoys.h"
-#include "predict/l2/nest_steps.h"
-#include "predict/l2/random_order.h"
-#include "predict/l2/sides.h"
-#include "predict/l2/tiles.h"
+#include "predict/l2/walk/convoys.h"
+#include "predict/l2/walk/nest_steps.h"
+#include "predict/l2/walk/random_order.h"
+#include "predict/l2/walk/sides.h"
+#include "predict/l2/walk/tiles.h"
 #include "predict/traffic/spills.h"
 
 namespace tilescope {

@@ -1,4 +1,4 @@
-#include "predict/l2/nest_steps.h"
+#include "predict/l2/walk/nest_steps.h"
 
 namespace tilescope {
 

@@ -1,4 +1,4 @@
-#include "predict/l2/sides.h"
+#include "predict/l2/walk/sides.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // Compares where blocks start with two H200s: %smid of each block, and which SMs find the lines of SM 0 near.
-#include "predict/l2/sides.h"
+#include "predict/l2/walk/sides.h"
 
 #include <doctest/doctest.h>
 
