@@ -110,9 +110,9 @@ class L2Cache {
   // Carries out what is left, and returns the tallies of all sets.
   Tallies settle();
   // `later` becomes now, so that other uses may come between.
-  void carry_out_at_once() { depth_ = 1, asked_most_ = 1; }
+  void carry_out_at_once();
   // More uses wait for their group: faster where each sweeps over much of what the group holds.
-  void carry_out_rarely() { depth_ *= 8; }
+  void carry_out_rarely();
 
  private:
   // A fragment's piece among those of its group, which lie side by side.
@@ -139,6 +139,7 @@ class L2Cache {
 
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
+  void cut_piece(const CachePiece& piece, std::int64_t more, std::int64_t groups, std::int64_t bytes);
   void begin_period(std::int64_t period, std::int64_t groups);
   void place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
@@ -150,7 +151,7 @@ class L2Cache {
   void supply(int fragment, int home);   // to a cache before this one, from here or from memory
   void refresh(int fragment, int home);  // what a cache before this one wrote back
   void carry_out(std::size_t group, Tallies& tallies);
-  std::size_t queue_size() const { return static_cast<std::size_t>(depth_); }
+  void begin_queues(std::size_t groups);
   void carry_out_full(std::size_t group);
   void hand_out();       // asked_, to the groups of the entries' pieces
   void carry_out_all();  // groups side by side
@@ -170,7 +171,12 @@ class L2Cache {
   // While fragments are cut: the period of addresses that the last one is in, from fragment `begin` on, and from where
   // each slice goes round the sets; and the bytes at each home of so many bytes.
   static constexpr int slices = 2;  // sets of different chance, each with a part of a piece
+  struct Turns {
+    std::int64_t period = -1;
+    std::array<std::int64_t, slices> of_slice{};
+  };
   struct Cutting {
+    std::array<Turns, 64> known{};  // by the last digits of the period
     std::int64_t begin = std::numeric_limits<std::int64_t>::min() / 2;
     std::array<std::int64_t, slices> turn{};
     std::int64_t whole = -1;
@@ -179,9 +185,21 @@ class L2Cache {
 
   // Of `every` groups of a slice that lie side by side one is looked after, if more than one is one of them.
   struct Sample {
-    std::int64_t every = 1, groups = 0;  // groups: that are looked after
-    double stands_for = 1;               // groups, each of those
-    std::vector<int> number{};           // by group: its number among those, -1: another stands for it
+    std::int64_t every = 1, groups = 0;                      // groups: that are looked after
+    double stands_for = 1;                                   // groups, each of those
+    std::array<std::vector<std::int64_t>, slices> chosen{};  // those of a slice, in order, and the end
+    std::array<std::vector<int>, slices> from{};             // by group: the first of those that is there or later
+
+    std::int64_t group(int slice, int number) const {
+      return chosen[static_cast<std::size_t>(slice)][static_cast<std::size_t>(number)];
+    }
+    int first_from(int slice, std::int64_t group) const {
+      return from[static_cast<std::size_t>(slice)][static_cast<std::size_t>(group)];
+    }
+  };
+  // Uses that wait for a group: places of waiting_.
+  struct Queue {
+    int end, last;  // end: of those that wait; last: place of the queue
   };
 
   Cutting cut_;
@@ -196,7 +214,7 @@ class L2Cache {
   int piece_ = 0;                           // link of a record that says what the piece is
   std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home
   std::unique_ptr<Waiting[]> waiting_;                 // by group, as many as depth_
-  std::vector<int> waits_;                             // by group: how many
+  std::vector<Queue> queues_;                          // by group
   int depth_ = 0;
   static constexpr std::size_t most_asked = 1024;
   std::array<Waiting, most_asked> asked_;  // uses of entries, the first asked_count_, that no group knows yet
