@@ -80,7 +80,7 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
 void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups,
                   std::int64_t bytes) {
   fragments_.clear(), first_.clear();
-  first_.reserve(first.size()), cut_ = {};
+  first_.reserve(first.size()), cut_.fill({});
   if (bytes > 0)
     fragments_.reserve(slices * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
@@ -101,32 +101,34 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
   const auto small = [&](const CachePiece& piece) { return piece.bytes * small_part < all; };
   for (const CachePiece& piece : pieces)
     if (small(piece)) of_small += piece.bytes;
+  // Of a byte of a large piece, with its part of the small ones, at each home of a slice.
+  const double share = static_cast<double>(all) / static_cast<double>((all - of_small) * partitions_ * slices);
   for (const CachePiece& piece : pieces) {
     if (small(piece)) continue;
     std::int64_t number = piece.address / bytes;
     for (std::int64_t at = piece.address; at < piece.address + piece.bytes; ++number) {
-      const std::int64_t end = std::min((number + 1) * bytes, piece.address + piece.bytes),
-                         whole = end - at + std::exchange(of_small, 0);
-      if (whole != cut_.whole) cut_.whole = whole, cut_.part = static_cast<int>(whole / partitions_ / slices);
-      if (number < cut_.begin || number >= cut_.begin + groups) begin_period(number / groups, groups);
+      const std::int64_t end = std::min((number + 1) * bytes, piece.address + piece.bytes);
+      const int part = static_cast<int>(std::lround(static_cast<double>(end - at) * share));
       for (int slice = 0; slice < slices; ++slice) {
-        const std::int64_t turned = number - cut_.begin + cut_.turn[static_cast<std::size_t>(slice)],
-                           group = turned < groups ? turned : turned - groups;
+        Turn& turn = cut_[static_cast<std::size_t>(slice)];
+        if (number < turn.begin || number >= turn.begin + groups) turn = turn_of(slice, number, groups);
+        const std::int64_t turned = number - turn.begin + turn.from, group = turned < groups ? turned : turned - groups;
         const auto at_group = static_cast<std::size_t>(group * slices + slice);
         if (const int own = sample_.every == 1 ? static_cast<int>(at_group) : sample_.number[at_group]; own >= 0)
-          fragments_.push_back({own, cut_.part});
+          fragments_.push_back({own, part});
       }
       at = end;
     }
   }
 }
 
-void L2Cache::begin_period(std::int64_t period, std::int64_t groups) {
-  cut_.begin = period * groups;
-  for (int slice = 0; slice < slices; ++slice) {
-    const auto chance = unrelated(static_cast<std::uint64_t>(period * slices + slice + 1));
-    cut_.turn[static_cast<std::size_t>(slice)] = static_cast<std::int64_t>(chance >> 33) % groups;
-  }
+// Periods of slices begin at addresses of their own.
+L2Cache::Turn L2Cache::turn_of(int slice, std::int64_t number, std::int64_t groups) {
+  const auto chance = [&](std::int64_t of) {
+    return static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(of)) >> 33) % groups;
+  };
+  const std::int64_t phase = chance((std::int64_t{1} << 40) + slice), period = (number + phase) / groups;
+  return {.begin = period * groups - phase, .from = chance(period * slices + slice + 1)};
 }
 
 std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces) {
@@ -180,6 +182,7 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   const std::int64_t groups = sample_.every == 1 ? all_groups : sample_.groups;
   room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
+  beyond_ = fragment > 0 ? 1 : 31;
   set_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   dirty_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   cut(pieces, first, all_groups, fragment);

@@ -64,15 +64,25 @@ struct L2Cache::PieceUses {
     if (behind) cache.outer_->refresh(fragment(piece), home);
   }
 
+  // Pieces are larger than lines. In sets, what comes nearest to the room stays: sets of pieces of odd sizes would be
+  // smaller than others.
   [[gnu::always_inline]] void make_room(int side) {
     const int end = ends + side;
     while (set_bytes[side] > room) {
-      const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size;
+      const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size, bytes = part(piece);
+      if (set_bytes[side] - (bytes >> cache.beyond_) <= room) return;
       links[end].previous = newer, links[newer].next = end, links[at].previous = absent;
-      set_bytes[side] -= part(piece);
+      set_bytes[side] -= bytes;
       const int home = at == line(piece, side, side);
       if (home & (links[contents(piece, side)].previous >= 0)) clean(piece, side);
     }
+  }
+
+  // A line that is there goes; its contents are written, or a copy.
+  void leave(int piece, int side, int home) {
+    const int at = line(piece, side, home);
+    take(at);
+    links[at].previous = absent, set_bytes[side] -= part(piece);
   }
 
   // Whether the line was there.
@@ -145,7 +155,11 @@ struct L2Cache::PieceUses {
     }
     put(end, at);
     if (!is_there(piece, home, home)) clean(piece, home);  // it had no room at all
-    while (dirty_bytes[home] > dirty_room) clean(links[end].previous & -Of::size, home);
+    while (dirty_bytes[home] > dirty_room) {
+      const int oldest = links[end].previous & -Of::size;
+      if (dirty_bytes[home] - (part(oldest) >> cache.beyond_) <= dirty_room) return;
+      clean(oldest, home);
+    }
   }
   [[gnu::always_inline]] StoreTraffic store(int piece, bool fetches) {
     StoreTraffic result;
@@ -163,11 +177,29 @@ struct L2Cache::PieceUses {
       if (home != side) use(piece, side, home);
   }
 
+  // The line becomes one of the older half of its set.
+  void make_older(int at, int side) {
+    const int end = ends + side;
+    int newer = links[end].previous;  // the line before which it comes: from the oldest one on
+    for (std::int64_t bytes = 0; newer != end && bytes < room / 2; newer = links[newer].previous) {
+      if (newer == at) return;
+      bytes += part(newer & -Of::size);
+    }
+    if (newer == end || newer == at) return;
+    take(at);
+    const int older = links[newer].next;
+    links[at] = {newer, older};
+    links[newer].next = links[older].previous = at;
+  }
+
   std::int64_t read_last(int piece, int side) {
     std::int64_t missing = 0;
-    for (int home = 0; home < partitions(); ++home)
-      if (home == side ? !use(piece, home, home) : !is_there(piece, side, home) && !is_there(piece, home, home))
-        missing += part(piece);
+    for (int home = 0; home < partitions(); ++home) {
+      const bool copied = home != side && is_there(piece, side, home);
+      if (copied) leave(piece, side, home);
+      if (is_there(piece, home, home)) make_older(line(piece, home, home), home);
+      else if (!copied) missing += part(piece);
+    }
     return missing;
   }
 
@@ -184,11 +216,7 @@ struct L2Cache::PieceUses {
       clean(piece, home);
       links[contents(piece, home)].previous = never;
       for (int side = 0; side < partitions(); ++side)
-        if (is_there(piece, side, home)) {
-          const int at = line(piece, side, home);
-          take(at);
-          links[at].previous = absent, set_bytes[side] -= part(piece);
-        }
+        if (is_there(piece, side, home)) leave(piece, side, home);
     }
   }
 
