@@ -68,6 +68,7 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   const std::int64_t groups = sample_.every == 1 ? all_groups : sample_.groups;
   room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
+  beyond_ = fragment > 0 ? 1 : 31;
   set_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   dirty_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   cut(pieces, first, all_groups, fragment);

@@ -4,8 +4,8 @@
 //   its own side; what is not there comes from the home, which keeps it too. So what all units read takes its size in
 //   every partition (sweeps by all units stay whole up to half of an H200's L2), what one unit reads takes its size on
 //   that unit's side and its home's part on the others (0.75 of the L2), what is only added to its home's part (all of
-//   it). What a unit stores takes as much as what it reads: a copy stays on its side (validate/tools/beside_streams).
-//   Local memory does not: the first-level cache holds it, and its lines come to the L2 later.
+//   it). What a unit stores takes as much as what it reads: a copy stays on its side (validate/tools/beside_streams),
+//   of local memory too (validate/tools/last_use).
 // - Data that hits on the reader's side is not refreshed at home; data stored is, and copies stay.
 // - A set keeps its `ways` most recent lines, of which at most `dirty_ways` are unwritten: the oldest beyond that is
 //   written to DRAM and stays as clean data.
@@ -13,14 +13,13 @@
 //   places do not, and then lines go although there is room elsewhere: of pieces of 64 KiB at random places 5 % miss
 //   when they take half of the room, 50 % when they take all of it.
 //
-// Lines are handled in pieces of contiguous addresses that lie in the same group of sets. A small piece of an entry, as
-// the statistics of a tile's rows are, is counted with a large one of the same entry.
+// Lines are handled in pieces of contiguous addresses that lie in the same group of sets. Small pieces of an entry, as
+// the statistics of a tile's rows are, are counted with the large ones of the same entry.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -72,8 +71,8 @@ class L2Cache {
   std::int64_t take_supplied() { return std::exchange(supplied_, 0); }
   // A unit of `side` reads the entry: bytes that DRAM supplies.
   std::int64_t read(int entry, int side);
-  // The same by loads that are marked as the last use (LDL.LU): data whose home is the unit's side is refreshed; other
-  // data comes from its home, which leaves no copy and refreshes nothing (validate/microbench/last_use).
+  // The same by loads that are marked as the last use (LDL.LU): a copy on the unit's side goes, and the home's line
+  // becomes one of the older half of its set (validate/microbench/last_use). No copy is made.
   std::int64_t read_last(int entry, int side);
   // The entry is stored or added to at home, and no copy stays elsewhere: bytes it lacked, which an addition fetches
   // (`fetches`: from the outer cache); and bytes of its earlier contents that had gone to DRAM (0 when it was never
@@ -137,10 +136,18 @@ class L2Cache {
   static constexpr int absent = -1;               // previous of a line that is in no list
   static constexpr int written = -2, never = -3;  // previous of contents that are not unwritten
 
+  static constexpr int slices = 8;  // sets of different chance, each with a part of a piece
+  // While fragments are cut: the last one of a slice and those around it, from number `begin` to `end`, lie in groups
+  // that follow one another, of a number `to_group` larger.
+  struct Turn {
+    std::int64_t begin = 0, end = 0, to_group = 0;
+  };
+  using Turns = std::array<Turn, slices>;
+
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
-  void cut_piece(const CachePiece& piece, std::int64_t more, std::int64_t groups, std::int64_t bytes);
-  void begin_period(std::int64_t period, std::int64_t groups);
+  void cut_piece(const CachePiece& piece, Turns& turns, double share, std::int64_t groups, std::int64_t bytes);
+  static Turn turn_of(int slice, std::int64_t number, std::int64_t groups);
   void place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
   void choose_sample(std::int64_t groups);
@@ -168,44 +175,28 @@ class L2Cache {
   template <class What>
   auto with_uses(int group, const What& what);
 
-  // While fragments are cut: the period of addresses that the last one is in, from fragment `begin` on, and from where
-  // each slice goes round the sets; and the bytes at each home of so many bytes.
-  static constexpr int slices = 2;  // sets of different chance, each with a part of a piece
-  struct Turns {
-    std::int64_t period = -1;
-    std::array<std::int64_t, slices> of_slice{};
-  };
-  struct Cutting {
-    std::array<Turns, 64> known{};  // by the last digits of the period
-    std::int64_t begin = std::numeric_limits<std::int64_t>::min() / 2;
-    std::array<std::int64_t, slices> turn{};
-    std::int64_t whole = -1;
-    int part = 0;
-  };
-
   // Of `every` groups of a slice that lie side by side one is looked after, if more than one is one of them.
   struct Sample {
-    std::int64_t every = 1, groups = 0;                      // groups: that are looked after
-    double stands_for = 1;                                   // groups, each of those
-    std::array<std::vector<std::int64_t>, slices> chosen{};  // those of a slice, in order, and the end
-    std::array<std::vector<int>, slices> from{};             // by group: the first of those that is there or later
+    std::int64_t every = 1, groups = 0;           // groups: that are looked after
+    double stands_for = 1;                        // groups, each of those
+    std::array<std::vector<int>, slices> next{};  // by group of a slice: the first of those that is there or later
 
-    std::int64_t group(int slice, int number) const {
-      return chosen[static_cast<std::size_t>(slice)][static_cast<std::size_t>(number)];
+    std::int64_t next_group(int slice, std::int64_t group) const {
+      return every == 1 ? group : next[static_cast<std::size_t>(slice)][static_cast<std::size_t>(group)];
     }
-    int first_from(int slice, std::int64_t group) const {
-      return from[static_cast<std::size_t>(slice)][static_cast<std::size_t>(group)];
-    }
+    // Of a group that is looked after, among those of its slice.
+    int number(std::int64_t group) const { return static_cast<int>(group / every); }
   };
   // Uses that wait for a group: places of waiting_.
   struct Queue {
     int end, last;  // end: of those that wait; last: place of the queue
   };
 
-  Cutting cut_;
+  std::array<Turns, 2> cut_;  // of an entry's pieces in turn: those of two arrays lie far apart
   Sample sample_;
   int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
+  int beyond_ = 0;                          // a piece's bytes, shifted right so far, may be beyond the room
   std::vector<int> first_;                  // fragment of each entry
   std::vector<Fragment> fragments_;         // by entry
   std::unique_ptr<std::byte[]> records_;    // of each piece, those of a group side by side, after one of its own

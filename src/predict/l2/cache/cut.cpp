@@ -1,6 +1,7 @@
 // How a cache cuts entries into fragments and gives these to groups of sets, and which groups stand for all.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "predict/l2/cache/cache.h"
@@ -39,7 +40,7 @@ std::int64_t bytes_of(std::span<const CachePiece> pieces) {
 void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups,
                   std::int64_t bytes) {
   fragments_.clear(), first_.clear();
-  first_.reserve(first.size()), cut_ = {};
+  first_.reserve(first.size()), cut_.fill({});
   if (bytes > 0)
     fragments_.reserve(slices * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
@@ -60,55 +61,45 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
   const auto small = [&](const CachePiece& piece) { return piece.bytes * small_part < all; };
   for (const CachePiece& piece : pieces)
     if (small(piece)) of_small += piece.bytes;
+  // Of a byte of a large piece, with its part of the small ones, at each home of a slice.
+  const double share = static_cast<double>(all) / static_cast<double>((all - of_small) * partitions_ * slices);
+  std::size_t cut = 0;
   for (const CachePiece& piece : pieces)
-    if (piece.bytes > 0 && !small(piece)) cut_piece(piece, std::exchange(of_small, 0), groups, bytes);
+    if (piece.bytes > 0 && !small(piece)) cut_piece(piece, cut_[cut++ % cut_.size()], share, groups, bytes);
 }
 
-// `more`: bytes that the first fragment has beside its own.
-void L2Cache::cut_piece(const CachePiece& piece, std::int64_t more, std::int64_t groups, std::int64_t bytes) {
+// `share`: of a byte at each home of a slice. Most slices look after no group of a piece.
+void L2Cache::cut_piece(const CachePiece& piece, Turns& turns, double share, std::int64_t groups, std::int64_t bytes) {
   const int digits = std::countr_zero(static_cast<std::uint64_t>(bytes));  // a power of two
-  const std::int64_t end = piece.address + piece.bytes, first = piece.address >> digits, last = (end - 1) >> digits;
-  // Fragments from number `begin` on, which lie in a slice's groups from `from` to `to`.
-  const auto add = [&](int slice, std::int64_t from, std::int64_t to, std::int64_t begin) {
-    const auto add_one = [&](std::int64_t group, int own) {
-      const std::int64_t number = begin + group - from;
-      std::int64_t whole = bytes;
-      if (number == first || number == last)
-        whole = std::min((number + 1) * bytes, end) - std::max(number * bytes, piece.address) +
-                (number == first ? more : 0);
-      if (whole != cut_.whole) cut_.whole = whole, cut_.part = static_cast<int>(whole / partitions_ / slices);
-      fragments_.push_back({own * slices + slice, cut_.part});
-    };
-    if (sample_.every == 1)
-      for (std::int64_t group = from; group < to; ++group) add_one(group, static_cast<int>(group));
-    else
-      for (int own = sample_.first_from(slice, from); sample_.group(slice, own) < to; ++own)
-        add_one(sample_.group(slice, own), own);
-  };
-  for (std::int64_t number = first; number <= last;) {
-    if (number < cut_.begin || number >= cut_.begin + groups) begin_period(number / groups, groups);
-    const std::int64_t count = std::min(last + 1, cut_.begin + groups) - number;
-    for (int slice = 0; slice < slices; ++slice) {
-      const std::int64_t turned = number - cut_.begin + cut_.turn[static_cast<std::size_t>(slice)],
-                         from = turned < groups ? turned : turned - groups, before_end = std::min(count, groups - from);
-      add(slice, from, from + before_end, number);
-      if (before_end < count) add(slice, 0, count - before_end, number + before_end);
+  const std::int64_t first = piece.address >> digits, last = (piece.address + piece.bytes - 1) >> digits;
+  for (int slice = 0; slice < slices; ++slice) {
+    Turn& turn = turns[static_cast<std::size_t>(slice)];
+    const bool inside = first >= turn.begin && last < turn.end;
+    if (inside && sample_.next_group(slice, first + turn.to_group) > last + turn.to_group) continue;
+    for (std::int64_t number = first; number <= last; number = turn.end) {
+      if (number < turn.begin || number >= turn.end) turn = turn_of(slice, number, groups);
+      const std::int64_t end = std::min(last + 1, turn.end) + turn.to_group;
+      for (std::int64_t group = sample_.next_group(slice, number + turn.to_group); group < end;
+           group = sample_.next_group(slice, group + 1)) {
+        const std::int64_t at = (group - turn.to_group) * bytes,
+                           own = std::min(at + bytes, piece.address + piece.bytes) - std::max(at, piece.address);
+        fragments_.push_back(
+            {sample_.number(group) * slices + slice, static_cast<int>(std::lround(static_cast<double>(own) * share))});
+      }
     }
-    number += count;
   }
 }
 
-void L2Cache::begin_period(std::int64_t period, std::int64_t groups) {
-  cut_.begin = period * groups;
-  Turns& known = cut_.known[static_cast<std::size_t>(period) % cut_.known.size()];
-  if (known.period != period) {
-    known.period = period;
-    for (int slice = 0; slice < slices; ++slice) {
-      const auto chance = unrelated(static_cast<std::uint64_t>(period * slices + slice + 1));
-      known.of_slice[static_cast<std::size_t>(slice)] = static_cast<std::int64_t>(chance >> 33) % groups;
-    }
-  }
-  cut_.turn = known.of_slice;
+// Periods of slices begin at addresses of their own.
+L2Cache::Turn L2Cache::turn_of(int slice, std::int64_t number, std::int64_t groups) {
+  const auto chance = [&](std::int64_t of) {
+    return static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(of)) >> 33) % groups;
+  };
+  const std::int64_t phase = chance((std::int64_t{1} << 40) + slice), period = (number + phase) / groups,
+                     begin = period * groups - phase, from = chance(period * slices + slice + 1),
+                     first_set = begin + groups - from;  // the fragment that lies in group 0
+  if (number < first_set) return {.begin = begin, .end = first_set, .to_group = from - begin};
+  return {.begin = first_set, .end = begin + groups, .to_group = -first_set};
 }
 
 std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces) {
@@ -125,15 +116,14 @@ void L2Cache::choose_sample(std::int64_t groups) {
   const std::int64_t of_a_slice = groups / slices, runs = of_a_slice / sample_.every;
   sample_.groups = runs * slices, sample_.stands_for = static_cast<double>(of_a_slice) / static_cast<double>(runs);
   for (int slice = 0; slice < slices; ++slice) {
-    std::vector<std::int64_t>& chosen = sample_.chosen[static_cast<std::size_t>(slice)];
-    std::vector<int>& from = sample_.from[static_cast<std::size_t>(slice)];
+    std::vector<int>& next = sample_.next[static_cast<std::size_t>(slice)];
+    next.reserve(static_cast<std::size_t>(of_a_slice) + 1);
     for (std::int64_t run = 0; run < runs; ++run) {
       const auto chance = static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(run * slices + slice)) >> 33);
-      chosen.push_back(run * sample_.every + chance % sample_.every);
-      from.resize(static_cast<std::size_t>(chosen.back()) + 1, static_cast<int>(run));
+      const std::int64_t chosen = run * sample_.every + chance % sample_.every;
+      next.resize(static_cast<std::size_t>(chosen) + 1, static_cast<int>(chosen));
     }
-    chosen.push_back(of_a_slice);  // the end
-    from.resize(static_cast<std::size_t>(of_a_slice), static_cast<int>(runs));
+    next.resize(static_cast<std::size_t>(of_a_slice) + 1, static_cast<int>(of_a_slice));
   }
 }
 

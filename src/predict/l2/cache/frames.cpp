@@ -81,7 +81,7 @@ void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
   for (std::uint32_t ages = all & ~std::uint32_t{1}; ages != 0; ages &= ages - 1)
     if (const int age = std::countr_zero(ages); before >= age) load(age);
   if (again) traffic_.stores.back().bytes += bytes;
-  cache.later(L2Cache::Use::store_at_home, entry_of(0), side, again ? stores : uncounted);
+  cache.later(L2Cache::Use::store, entry_of(0), side, again ? stores : uncounted);
   if ((all & 1) != 0) load(0);
 }
 

@@ -29,9 +29,14 @@ struct PlainFrames {
     list.insert(list.begin(), entry);
     if (list.size() > room) std::erase(dirty, list.back()), list.pop_back();
   }
+  // A load is a last use: the place becomes one of the older half.
   void load(int slot, int entry) {
-    if (touches[static_cast<std::size_t>(slot)] >= places) count(loads, !contains(list, entry));
-    access(entry);
+    const auto at = std::find(list.begin(), list.end(), entry);
+    if (touches[static_cast<std::size_t>(slot)] >= places) count(loads, at == list.end());
+    const std::size_t half = (room + 1) / 2;
+    if (at == list.end() || static_cast<std::size_t>(list.end() - at) <= half) return;
+    list.erase(at);
+    list.insert(list.end() - static_cast<std::ptrdiff_t>(half), entry);
   }
   void touch(int slot, int place) {
     const auto entry = [&](int of) { return slot * places + (of + places) % places; };

@@ -1,11 +1,12 @@
 // The cache beside counters of sweeps of local memory (validate/tools/last_use), with loads of last use and with
-// others; profiles beside counters of launches that read again what the one before has read
-// (validate/tools/read_again).
+// others, alone and beside data that is read again; profiles beside counters of launches that read again what the one
+// before has read (validate/tools/read_again).
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 #include "base/files.h"
@@ -42,7 +43,7 @@ SweptParts simulated(const CacheShape& shape, const nlohmann::json& file, const 
   for (int step = 0; step < sweeps * places; ++step)
     for (int block = 0; block < blocks; ++block) {
       const int begin = apart ? block * 5 % places : 0, side = block % 2;
-      written += cache.store(block * places + (step + begin) % places).written;
+      written += cache.store_by(block * places + (step + begin) % places, side).written;
       if (step < age) continue;
       const int loaded = block * places + (step + begin - age) % places;
       read += last_use ? cache.read_last(loaded, side) : cache.read(loaded, side);
@@ -74,15 +75,82 @@ Difference difference(const std::string& gpu, const char* loads, bool as_others)
   return {std::sqrt(found.read / found.launches), std::sqrt(found.written / found.launches), found.launches};
 }
 
+// A launch of beside.cu: bytes that DRAM delivers beyond the first time, as a part of the bytes that are read again.
+double missing_beside(const CacheShape& shape, const nlohmann::json& file, const nlohmann::json& launch,
+                      bool as_others) {
+  const int places = file["places"], sweeps = file["sweeps"], groups = file["groups"];
+  const int blocks = file["environment"]["units"], age = launch["age"], chunks = launch["distance"].get<int>() * groups;
+  const std::int64_t chunk = file["chunk"], used = launch["used"], threads = file["threads"];
+  const std::int64_t frame = (used + file["frame_beyond_used"].get<std::int64_t>()) * threads,
+                     place = used * threads / places;
+  constexpr std::int64_t frames_of_a_unit = 16, local = 64 << 20;  // local: address of the first frame
+  std::vector<CachePiece> pieces;
+  for (int i = 0; i < chunks; ++i) pieces.push_back({i * chunk, chunk});
+  for (int block = 0; block < blocks; ++block)
+    for (int i = 0; i < places; ++i) pieces.push_back({local + block * frames_of_a_unit * frame + i * place, place});
+  std::vector<int> first(pieces.size() + 1);
+  std::iota(first.begin(), first.end(), 0);
+  L2Cache cache;
+  cache.reset_sample(shape, pieces, first);
+  using Use = L2Cache::Use;
+  const Use load = launch["loads"] == "last_use" && !as_others ? Use::read_last : Use::read;
+  for (int step = 0; step < sweeps * places; ++step) {
+    for (int group = 0; group < groups; ++group)
+      for (int side = 0; side < 2; ++side)
+        cache.later(Use::read, (step * groups + group) % chunks, side, step * groups < chunks ? 1 : 0);
+    for (int block = 0; block < blocks; ++block) {
+      const int of_block = chunks + block * places;
+      cache.later(Use::store, of_block + step % places, block % 2, 2);
+      if (launch["loads"] != "none" && step >= age) cache.later(load, of_block + (step - age) % places, block % 2, 0);
+    }
+  }
+  return static_cast<double>(cache.settle()[0].lacked) /
+         static_cast<double>((std::int64_t{sweeps} * places * groups - chunks) * chunk);
+}
+
 }  // namespace
 
+// Loads two places after their store, or none: 0.05 to 0.1; 0.12 to 0.28 with stores of local memory that left no copy.
+TEST_CASE("data stays beside sweeps of local memory as recorded, longer where the loads are last uses") {
+  const std::string root = TILESCOPE_SOURCE_DIR;
+  for (const std::string gpu : {"h100_sxm", "h200_sxm"}) {
+    CAPTURE(gpu);
+    const auto file = nlohmann::json::parse(read_file(root + "/validate/microbench/last_use/beside_" + gpu + ".json"));
+    const CacheShape shape = cache_shape(load_profile(root + "/hardware/" + gpu + ".yaml"));
+    double last_use = 0, as_others = 0, others = 0;
+    int marked = 0, unmarked = 0;
+    for (const auto& launch : file["launches"]) {
+      if (launch["age"] > 2 || launch["distance"] < 8) continue;
+      const std::int64_t chunks = launch["distance"].get<std::int64_t>() * file["groups"].get<std::int64_t>();
+      const double first = static_cast<double>(chunks * file["chunk"].get<std::int64_t>());
+      const std::int64_t again =
+          file["sweeps"].get<std::int64_t>() * file["places"].get<std::int64_t>() * file["groups"].get<std::int64_t>() -
+          chunks;
+      const double found =
+          (launch["dram_read"].get<double>() - first) / static_cast<double>(again * file["chunk"].get<std::int64_t>());
+      const double square = std::pow(missing_beside(shape, file, launch, false) - found, 2);
+      if (launch["loads"] == "last_use") {
+        last_use += square, ++marked;
+        as_others += std::pow(missing_beside(shape, file, launch, true) - found, 2);
+      } else {
+        others += square, ++unmarked;
+      }
+    }
+    REQUIRE(marked == 25);
+    REQUIRE(unmarked == 50);
+    CHECK(std::sqrt(last_use / marked) < 0.08);
+    CHECK(std::sqrt(others / unmarked) < 0.12);
+    CHECK(as_others > 4 * last_use);  // they are not ordinary loads
+  }
+}
+
 TEST_CASE("loads of last use find in the L2 what counters of sweeps of local memory say") {
-  for (const auto& [gpu, most] : {std::pair{"h100_sxm", 0.11}, {"h200_sxm", 0.14}}) {
+  for (const auto& [gpu, most] : {std::pair{"h100_sxm", 0.1}, {"h200_sxm", 0.08}}) {
     CAPTURE(gpu);
     const Difference plain = difference(gpu, "plain", false), last_use = difference(gpu, "last_use", false);
-    CHECK(plain.read < 0.1);
+    CHECK(plain.read < 0.13);
     CHECK(plain.written < 0.12);
-    CHECK(last_use.read < most);  // 0.21 and 0.22 if no load refreshed anything
+    CHECK(last_use.read < most);
     CHECK(last_use.written < 0.1);
     CHECK(difference(gpu, "last_use", true).read > 1.5 * last_use.read);  // they are not ordinary loads
   }

@@ -26,6 +26,7 @@ struct L2Cache::PieceUses {
   std::int64_t* const set_bytes;    // by side
   std::int64_t* const dirty_bytes;  // by home
   const std::int64_t room, dirty_room;
+  const int beyond;  // bytes of a piece, shifted right so far, may be beyond the room
 
   PieceUses(L2Cache& of, int group)
       : cache(of),
@@ -34,7 +35,8 @@ struct L2Cache::PieceUses {
         set_bytes(of.set_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
         dirty_bytes(of.dirty_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
         room(of.room_),
-        dirty_room(of.dirty_room_) {}
+        dirty_room(of.dirty_room_),
+        beyond(of.beyond_) {}
 
   int partitions() const { return bits < 2 ? 1 << bits : cache.partitions_; }
   static int line(int piece, int side, int home) { return piece + (side << bits) + home; }
@@ -64,16 +66,26 @@ struct L2Cache::PieceUses {
     if (behind) cache.outer_->refresh(fragment(piece), home);
   }
 
+  // Pieces are larger than lines. In sets, what comes nearest to the room stays: sets of pieces of odd sizes would be
+  // smaller than others.
   [[gnu::always_inline]] void make_room(int side) {
-    const int end = ends + side;
+    const int end = ends + side, shift = beyond;
     const std::int64_t most = room;
     while (set_bytes[side] > most) {
-      const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size;
+      const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size, bytes = part(piece);
+      if (set_bytes[side] - (bytes >> shift) <= most) return;
       links[end].previous = newer, links[newer].next = end, links[at].previous = absent;
-      set_bytes[side] -= part(piece);
+      set_bytes[side] -= bytes;
       const int home = at == line(piece, side, side);
       if (home & (links[contents(piece, side)].previous >= 0)) clean(piece, side);
     }
+  }
+
+  // A line that is there goes; its contents are written, or a copy.
+  void leave(int piece, int side, int home) {
+    const int at = line(piece, side, home);
+    take(at);
+    links[at].previous = absent, set_bytes[side] -= part(piece);
   }
 
   // Whether the line was there.
@@ -152,7 +164,11 @@ struct L2Cache::PieceUses {
     }
     put(end, at);
     if (!is_there(piece, home, home)) clean(piece, home);  // it had no room at all
-    while (dirty_bytes[home] > dirty_room) clean(links[end].previous & -Of::size, home);
+    while (dirty_bytes[home] > dirty_room) {
+      const int oldest = links[end].previous & -Of::size;
+      if (dirty_bytes[home] - (part(oldest) >> beyond) <= dirty_room) return;
+      clean(oldest, home);
+    }
   }
   [[gnu::always_inline]] StoreTraffic store(int piece, bool fetches) {
     StoreTraffic result;
@@ -170,11 +186,29 @@ struct L2Cache::PieceUses {
       if (home != side) use(piece, side, home);
   }
 
+  // The line becomes one of the older half of its set.
+  void make_older(int at, int side) {
+    const int end = ends + side;
+    int newer = links[end].previous;  // the line before which it comes: from the oldest one on
+    for (std::int64_t bytes = 0; newer != end && bytes < room / 2; newer = links[newer].previous) {
+      if (newer == at) return;
+      bytes += part(newer & -Of::size);
+    }
+    if (newer == end || newer == at) return;
+    take(at);
+    const int older = links[newer].next;
+    links[at] = {newer, older};
+    links[newer].next = links[older].previous = at;
+  }
+
   std::int64_t read_last(int piece, int side) {
     std::int64_t missing = 0;
-    for (int home = 0; home < partitions(); ++home)
-      if (home == side ? !use(piece, home, home) : !is_there(piece, side, home) && !is_there(piece, home, home))
-        missing += part(piece);
+    for (int home = 0; home < partitions(); ++home) {
+      const bool copied = home != side && is_there(piece, side, home);
+      if (copied) leave(piece, side, home);
+      if (is_there(piece, home, home)) make_older(line(piece, home, home), home);
+      else if (!copied) missing += part(piece);
+    }
     return missing;
   }
 
@@ -191,11 +225,7 @@ struct L2Cache::PieceUses {
       clean(piece, home);
       links[contents(piece, home)].previous = never;
       for (int side = 0; side < partitions(); ++side)
-        if (is_there(piece, side, home)) {
-          const int at = line(piece, side, home);
-          take(at);
-          links[at].previous = absent, set_bytes[side] -= part(piece);
-        }
+        if (is_there(piece, side, home)) leave(piece, side, home);
     }
   }
 
