@@ -82,12 +82,12 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
   fragments_.clear(), first_.clear();
   first_.reserve(first.size()), cut_.fill({});
   if (bytes > 0)
-    fragments_.reserve(slices * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
+    fragments_.reserve(slices_ * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
     const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
                                          static_cast<std::size_t>(first[entry + 1] - first[entry]));
-    if (bytes > 0) cut_entry(of_entry, groups / slices, bytes);
+    if (bytes > 0) cut_entry(of_entry, groups / slices_, bytes);
     else  // no sets: each entry is looked after whole
       for (const CachePiece& piece : of_entry)
         if (piece.bytes > 0) fragments_.push_back({0, static_cast<int>(piece.bytes / partitions_)});
@@ -102,18 +102,18 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
   for (const CachePiece& piece : pieces)
     if (small(piece)) of_small += piece.bytes;
   // Of a byte of a large piece, with its part of the small ones, at each home of a slice.
-  const double share = static_cast<double>(all) / static_cast<double>((all - of_small) * partitions_ * slices);
+  const double share = static_cast<double>(all) / static_cast<double>((all - of_small) * partitions_ * slices_);
   for (const CachePiece& piece : pieces) {
     if (small(piece)) continue;
     std::int64_t number = piece.address / bytes;
     for (std::int64_t at = piece.address; at < piece.address + piece.bytes; ++number) {
       const std::int64_t end = std::min((number + 1) * bytes, piece.address + piece.bytes);
       const int part = static_cast<int>(std::lround(static_cast<double>(end - at) * share));
-      for (int slice = 0; slice < slices; ++slice) {
+      for (int slice = 0; slice < slices_; ++slice) {
         Turn& turn = cut_[static_cast<std::size_t>(slice)];
         if (number < turn.begin || number >= turn.begin + groups) turn = turn_of(slice, number, groups);
         const std::int64_t turned = number - turn.begin + turn.from, group = turned < groups ? turned : turned - groups;
-        const auto at_group = static_cast<std::size_t>(group * slices + slice);
+        const auto at_group = static_cast<std::size_t>(group * slices_ + slice);
         if (const int own = sample_.every == 1 ? static_cast<int>(at_group) : sample_.number[at_group]; own >= 0)
           fragments_.push_back({own, part});
       }
@@ -123,12 +123,12 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
 }
 
 // Periods of slices begin at addresses of their own.
-L2Cache::Turn L2Cache::turn_of(int slice, std::int64_t number, std::int64_t groups) {
+L2Cache::Turn L2Cache::turn_of(int slice, std::int64_t number, std::int64_t groups) const {
   const auto chance = [&](std::int64_t of) {
     return static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(of)) >> 33) % groups;
   };
   const std::int64_t phase = chance((std::int64_t{1} << 40) + slice), period = (number + phase) / groups;
-  return {.begin = period * groups - phase, .from = chance(period * slices + slice + 1)};
+  return {.begin = period * groups - phase, .from = chance(period * slices_ + slice + 1)};
 }
 
 std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces) {
@@ -141,14 +141,14 @@ std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const Ca
 
 void L2Cache::choose_sample(std::int64_t groups) {
   sample_ = {.every = std::max<std::int64_t>(1, groups / sampled_groups)};
-  const std::int64_t of_a_slice = groups / slices, runs = of_a_slice / sample_.every;
+  const std::int64_t of_a_slice = groups / slices_, runs = of_a_slice / sample_.every;
   if (sample_.every == 1) return;
-  sample_.groups = runs * slices, sample_.stands_for = static_cast<double>(of_a_slice) / static_cast<double>(runs);
+  sample_.groups = runs * slices_, sample_.stands_for = static_cast<double>(of_a_slice) / static_cast<double>(runs);
   sample_.number.assign(static_cast<std::size_t>(groups), -1);
-  for (std::int64_t i = 0; i < runs * slices; ++i) {
+  for (std::int64_t i = 0; i < runs * slices_; ++i) {
     const auto chance = static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(i)) >> 33);
-    const std::int64_t chosen = i / slices * sample_.every + chance % sample_.every;
-    sample_.number[static_cast<std::size_t>(chosen * slices + i % slices)] = static_cast<int>(i);
+    const std::int64_t chosen = i / slices_ * sample_.every + chance % sample_.every;
+    sample_.number[static_cast<std::size_t>(chosen * slices_ + i % slices_)] = static_cast<int>(i);
   }
 }
 
@@ -156,9 +156,10 @@ void L2Cache::reset_sample(const CacheShape& shape, std::span<const CachePiece> 
   if (shape.ways == 0) return reset(shape, pieces, first, 0);
   const std::int64_t all = bytes_of(pieces);
   std::int64_t fragment = sampled_piece;
+  slices_ = slices_of_sample;
   for (;; fragment *= 2) {
     const std::int64_t groups = shape.capacity / shape.ways / fragment;
-    choose_sample(groups * slices);
+    choose_sample(groups * slices_);
     if (groups <= most_groups && all / fragment / sample_.every <= most_fragments / 4) break;
   }
   place(shape, pieces, first, fragment);
@@ -166,7 +167,7 @@ void L2Cache::reset_sample(const CacheShape& shape, std::span<const CachePiece> 
 
 void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
                     std::int64_t fragment) {
-  sample_ = {};
+  sample_ = {}, slices_ = slices_of_all;
   place(shape, pieces, first, fragment);
 }
 
@@ -178,7 +179,7 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   const std::int64_t ways = shape.ways > 0 || fragment == 0 ? shape.ways : shape.capacity / fragment;  // one set
   const std::int64_t all_groups =
       fragment == 0 ? 1
-                    : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices;
+                    : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices_;
   const std::int64_t groups = sample_.every == 1 ? all_groups : sample_.groups;
   room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);

@@ -139,14 +139,14 @@ class L2Cache {
 
   // While fragments are cut: the period of addresses in which the last one of a slice lies, from fragment `begin` on,
   // and the group from which it goes round the sets.
-  static constexpr int slices = 8;  // sets of different chance, each with a part of a piece
+  static constexpr int slices_of_sample = 8, slices_of_all = 2;
   struct Turn {
     std::int64_t begin = std::numeric_limits<std::int64_t>::min() / 2, from = 0;
   };
 
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
-  static Turn turn_of(int slice, std::int64_t number, std::int64_t groups);
+  Turn turn_of(int slice, std::int64_t number, std::int64_t groups) const;
   void place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
   void choose_sample(std::int64_t groups);
@@ -181,7 +181,8 @@ class L2Cache {
     std::vector<int> number{};           // by group: its number among those, -1: another stands for it
   };
 
-  std::array<Turn, slices> cut_;
+  int slices_ = slices_of_all;  // sets of different chance, each with a part of a piece
+  std::array<Turn, slices_of_sample> cut_;
   Sample sample_;
   int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
