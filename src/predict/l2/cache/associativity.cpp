@@ -33,14 +33,17 @@ double swept_again(const CacheShape& shape, double bytes, bool store) {
     std::vector<int> first(pieces.size() + 1);
     std::iota(first.begin(), first.end(), 0);
     L2Cache cache;
-    cache.reset_sample(shape, pieces, first);
-    using Use = L2Cache::Use;
+    cache.reset(shape, pieces, first);
     for (int sweep = 0; sweep < sweeps; ++sweep)
-      for (int i = 0; i < static_cast<int>(count); ++i)
-        for (int side = 0; side < (store ? 1 : shape.partitions); ++side)
-          cache.later(store ? Use::store_at_home : Use::read, i, side, sweep > 0 ? 0 : 1);
-    const L2Cache::Tally found = cache.settle()[0];
-    moved += store ? found.written : found.lacked;
+      for (int i = 0; i < static_cast<int>(count); ++i) {
+        std::int64_t now = 0;
+        if (store) {
+          now = cache.store(i).written;
+        } else {
+          for (int side = 0; side < shape.partitions; ++side) now += cache.read(i, side);
+        }
+        if (sweep > 0) moved += now;
+      }
   }
   return static_cast<double>(moved) / static_cast<double>(count * piece * (sweeps - 1) * draws);
 }
