@@ -222,7 +222,8 @@ void add_ratios(Table& t) {
                return time.modelled ? ratio(time.total, r.options.fastest_seconds) : Json(nullptr);
              }));
   t.push_back(column({"time_ratio", "time ratio", "",
-                      "seconds / those of the first row that has a time; null where the two are not by one model.",
+                      "seconds / those of the first row with a time by the model of blocks, or with a bound where none "
+                      "has; null where the two are not by one model.",
                       Origin::time_model},
                      compare, Needs::feasible,
                      [ratio](const Row& r) { return ratio(r.prediction->time.total, r.options.first_seconds); }));
@@ -302,12 +303,12 @@ void add_quality(Table& t) {
       json_time, Needs::prediction, [](const Row& r) { return error_of_time(*r.prediction, r.options.error); });
   add({"cold_error", "cold error", "", "The same of cold_seconds.", Origin::records}, json_time, Needs::prediction,
       [](const Row& r) { return error_of_time(*r.prediction, r.options.cold_error); });
-  t.push_back(column(
-      {"outside", "outside", "", "Why the kernel is not launched for these sizes; empty: it is.", Origin::descriptor},
-      csv | compare, Needs::nothing, [](const Row& r) {
-        if (!r.outside.empty()) return r.outside;
-        return join(outside_shapes(r.plan.kernel, r.hardware, r.point.workload), "; ");
-      }));
+  t.push_back(
+      column({"outside", "outside", "", "Why the kernel does not run this point; empty: it does.", Origin::descriptor},
+             csv | compare, Needs::nothing, [](const Row& r) {
+               if (!r.outside.empty()) return r.outside;
+               return join(outside_shapes(r.plan.kernel, r.hardware, r.point.workload), "; ");
+             }));
   t.push_back(column({"no_time", "why no time", "",
                       "Why the row has no time: the kernel is refused or not launched, a memory is too small, the GPU "
                       "has no rate; empty: it has one.",
