@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "diagram/block_mask.h"
 #include "diagram/tile_limits.h"
+#include "hardware/changes.h"
 #include "request/workload_file.h"
 
 namespace tilescope {
@@ -170,6 +171,10 @@ Mask mask_of(const Options& options, const Workload& workload, const Diagram& di
 HardwareProfile read_hardware(const Options& options) {
   const auto name = options.text("hardware");
   if (!name) refuse("--hardware", "is missing: give a GPU, as in --hardware h200_sxm; see tilescope hardware list");
+  if (contains(name_and_changes(*name).first, ','))
+    refuse("--hardware", fmt::format("expected one GPU, found '{}'; compare takes several, and sweep as in "
+                                     "--axis hardware=h100_sxm,h200_sxm",
+                                     *name));
   return ProfileCatalogue(data_directory() / "hardware").find(*name, rates_from(options).value_or(RatesFrom::stated));
 }
 

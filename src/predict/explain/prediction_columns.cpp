@@ -283,10 +283,15 @@ void add_quality(Table& t) {
       json_time, Needs::prediction,
       [](const Row& r) { return r.prediction->time.spills ? Json(spill_text(*r.prediction)) : Json(nullptr); });
   t.push_back(column(
-      {"saved_by_10_percent", "saved by 10 %", "", "Part of the time saved were one thing 10 % faster, by its name.",
+      {"saved_by_10_percent", "saved by 10 %", "",
+       "Part of the time saved were one thing 10 % faster, by its name; null: not worked out, of lower bounds and of "
+       "the closed form of the L2.",
        Origin::time_model},
       json_time, Needs::prediction,
       [](const Row& r) {
+        const TimePrediction& time = r.prediction->time;
+        if (r.prediction->feasible && std::all_of(time.gain.begin(), time.gain.end(), [](double g) { return g == 0; }))
+          return Json(nullptr);
         Json gains = Json::object();
         for (const GainRow& gain : gain_rows(*r.prediction)) gains[to_string(gain.lever)] = gain.part;
         return gains;
