@@ -9,6 +9,7 @@ import unittest
 
 import commands
 import links
+import model_tables
 import origins
 
 
@@ -91,6 +92,32 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.origins(row, {"properties": {**keys, "code": {"properties": {"stall_clocks": {}}}}}), 0)
         self.assertEqual(self.origins(row, {"properties": {**keys, "more": {"items": {"properties": {"one": {}}}}}}), 1)
         self.assertEqual(self.origins(row, {"properties": {"stall_clocks": {}}}), 1)
+
+
+class ModelTables(unittest.TestCase):
+    @staticmethod
+    def row(choice, kernel, cycles, seconds):
+        return {"choice": choice, "kernel": kernel, "meaning": f"of {choice}", "n": 2000, "changed": 7, "cycles_mean": cycles,
+                "cycles_worst": 0.2, "seconds_mean": seconds, "seconds_worst": 0.1, "short_mean": 0.05,
+                "cycles_gain": cycles - 0.03, "seconds_gain": seconds - 0.02}
+
+    def test_mechanisms_come_by_what_all_records_lose_with_the_kernel_that_loses_most(self):
+        rows = [self.row("all", "all", 0.03, 0.02), self.row("all", "a", 0.03, 0.02), self.row("all", "b", 0.03, 0.02),
+                self.row("small", "all", 0.031, 0.02), self.row("small", "a", 0.03, 0.02), self.row("small", "b", 0.03, 0.05),
+                self.row("large", "all", 0.04, 0.03), self.row("large", "a", 0.07, 0.02), self.row("large", "b", 0.03, 0.02)]
+        table = model_tables.mechanisms({(row["choice"], row["kernel"]): row for row in rows})
+        self.assertIn("Of 2,000 points over 20 us, with everything at work: SM cycles 3.00 % (worst 20.0)", table)
+        large, small = [line for line in table.splitlines() if line.startswith("| `")]
+        self.assertIn("| `large` | of large | 7 | 4.00 % | 3.00 % | +1.00 | +1.00 | SM cycles of `a` 3.0 -> 7.0 % |", large)
+        self.assertIn("| time of `b` 2.0 -> 5.0 % |", small)
+
+    def test_engines_have_a_line_for_each_kernel(self):
+        rows = {(engine, kernel): self.row(engine, kernel, 0.03, 0.02)
+                for engine in ("queues", "simulated") for kernel in model_tables.SIMULATED}
+        lines = model_tables.engines(rows).splitlines()
+        self.assertEqual(len(lines), 2 + len(model_tables.SIMULATED))
+        self.assertEqual(lines[2], "| `fused_mma` | 2000 | 3.00, 20.0 % | 3.00, 20.0 % | 2.00, 10.0 % | 2.00, 10.0 % | "
+                                   "5.00 % | 5.00 % |")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -22,7 +23,20 @@ struct Alone {
   bool before;
 };
 
+std::atomic<void (*)()> prepare_thread = nullptr;
+thread_local bool is_prepared = false;
+
+void prepare_once() {
+  if (!std::exchange(is_prepared, true))
+    if (void (*const prepare)() = prepare_thread) prepare();
+}
+
 }  // namespace
+
+void prepare_threads(void (*prepare)()) {
+  prepare_thread = prepare;
+  prepare_once();
+}
 
 std::size_t all_cores() { return std::max(1U, std::thread::hardware_concurrency()); }
 
@@ -43,6 +57,7 @@ void in_order(std::size_t items, std::size_t threads, const ItemStage& make, con
     return next == items ? items : next++;
   };
   const auto make_one = [&](std::size_t item) {
+    prepare_once();
     try {
       make(item, item % slots);
     } catch (...) {
@@ -74,6 +89,7 @@ void at_once(std::size_t items, const std::function<void(std::size_t)>& make) {
     tbb::parallel_for(
         std::size_t{0}, items,
         [&](std::size_t item) {
+          prepare_once();
           try {
             make(item);
           } catch (...) {

@@ -11,6 +11,9 @@ inline constexpr std::size_t most_threads = 1024;
 // Cores that this process may run on.
 std::size_t all_cores();
 
+// `prepare` is called at once, and by each thread that works for the functions below before its first item.
+void prepare_threads(void (*prepare)());
+
 // Items that are between the two stages at once: each has a slot of its own below this number.
 std::size_t slots_of(std::size_t threads);
 

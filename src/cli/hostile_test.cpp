@@ -94,9 +94,9 @@ TEST_CASE("a signal ends the program within a second and leaves no file") {
     const auto begin = std::chrono::steady_clock::now();
     // A background job of a shell without job control ignores SIGINT; timeout's child does not.
     const int status = std::system(
-        ("timeout -s " + std::string(signal) + " 2 '" TILESCOPE_BINARY "' " + words + " 2>/dev/null").c_str());
+        ("timeout -s " + std::string(signal) + " 1 '" TILESCOPE_BINARY "' " + words + " 2>/dev/null").c_str());
     CHECK(status != 0);
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(3500));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(2500));
     CHECK(folder.entries() == 0);
   }
 }
@@ -136,26 +136,6 @@ TEST_CASE("points of any size are answered within ten seconds, and the walk that
                  "--head-dim 128 --splits 8")
             .out.find(said) != std::string::npos);
   CHECK(answered("predict --q-len 4k" + fused_point).out.find(said) == std::string::npos);
-}
-
-TEST_CASE("the same bytes come out whatever the locale and the time zone") {
-  const std::string records = TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/record/causal.jsonl";
-  for (const std::string& words :
-       {"predict --q-len 4k" + fused_point, "predict --format json --q-len 4k" + fused_point,
-        "sweep --format csv --axis kv_len=1k:4k:x2 --q-len 1k" + fused_point, "validate --recorded " + records,
-        "report --format md --recorded " + records, std::string("derive matmul")}) {
-    CAPTURE(words);
-    const std::string expected = run_program(words).out;
-    CHECK(!expected.empty());
-    // A locale that is not installed is the plain one.
-    for (const char* place : {"LC_ALL=de_DE.UTF-8 TZ=Asia/Kathmandu", "LC_ALL=tr_TR.UTF-8 TZ=America/St_Johns"}) {
-      const ScratchFolder folder;
-      const std::string out = folder / "out";
-      const std::string command = std::string(place) + " '" TILESCOPE_BINARY "' " + words;
-      CHECK(std::system((command + " >" + out + " 2>/dev/null").c_str()) == 0);
-      CHECK(content_of(out) == expected);
-    }
-  }
 }
 
 TEST_CASE("a time whose samples spread widely is named") {

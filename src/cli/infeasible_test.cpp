@@ -42,27 +42,15 @@ void check_no_time(const json& value, const std::string& key, std::size_t& keys)
     for (const json& inner : value) check_no_time(inner, "", keys);
 }
 
-// The cells of a CSV line without doubled quotes.
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells{""};
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"') quoted = !quoted;
-    else if (c == ',' && !quoted) cells.emplace_back();
-    else cells.back() += c;
-  }
-  return cells;
-}
-
 // Columns of times are empty in every row of the table; returns their number.
 std::size_t check_no_time_in_csv(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
-  const std::vector<std::string> columns = cells_of(line);
+  const std::vector<std::string> columns = csv_cells(line);
   std::size_t times = 0;
   while (std::getline(lines, line)) {
-    const std::vector<std::string> cells = cells_of(line);
+    const std::vector<std::string> cells = csv_cells(line);
     REQUIRE(cells.size() == columns.size());
     for (std::size_t i = 0; i < columns.size(); ++i)
       if (is_time(columns[i])) {
@@ -155,4 +143,21 @@ TEST_CASE("search and sensitivity give no time where nothing fits") {
   std::size_t keys = 0;
   check_no_time(json::parse(sensitivity.out), "", keys);
   CHECK(keys > 0);
+}
+
+TEST_CASE("a lower bound says so in the first line of sensitivity, and its JSON names the model") {
+  for (const std::string gpu : {"mi300x", "a100_sxm_80"}) {
+    const std::string command = "sensitivity --numbers levels.hbm --q-len 1k --head-dim 64 --hardware " + gpu;
+    const bool bound =
+        json::parse(
+            run_program("predict --q-len 1k --head-dim 64 --format json --hardware " + gpu).out)["time"]["model"] ==
+        "bound";
+    CHECK(bound == (gpu == "mi300x"));
+    const std::string text = run_program(command).out, line = text.substr(0, text.find('\n'));
+    CHECK((line.find("at least") != std::string::npos && line.find("a lower bound") != std::string::npos) == bound);
+    CHECK(line.starts_with("ideal kernel of schedule flash2 on " + gpu));
+    const json object = json::parse(run_program(command + " --format json").out);
+    CHECK(object["model"] == (bound ? "bound" : "blocks"));
+    CHECK(object["basis"].is_string());
+  }
 }

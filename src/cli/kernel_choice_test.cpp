@@ -81,6 +81,22 @@ TEST_CASE("--kernel pytorch takes the kernel that PyTorch launches, or says that
       "pytorch_flash2");
 }
 
+TEST_CASE("a chosen kernel that is not built for the point is answered with no, whatever the command and the backend") {
+  const std::string odd = " --hardware h200_sxm --heads 4 --q-len 1k --head-dim 72 --kernel ";
+  for (const std::string kernel : {"pytorch", "pytorch:cudnn", "pytorch:flash", "pytorch:efficient"}) {
+    CAPTURE(kernel);
+    for (const std::string command : {"predict", "search", "compare", "sensitivity"}) {
+      const Outcome answer = run_program(command + odd + kernel);
+      CHECK(answer.status == 1);
+      CHECK(answer.out.find("is not built for head_dim 72; built: 64, 128") != std::string::npos);
+    }
+    const Outcome swept = run_program("sweep --axis batch=1,2 --columns batch,outside" + odd + kernel);
+    CHECK(swept.status == 1);
+    CHECK(swept.out.find("is not built for head_dim 72; built: 64, 128") != std::string::npos);
+  }
+  CHECK(run_program("predict" + odd + "fused_mma").status == 2);  // this kernel was named
+}
+
 TEST_CASE("search, compare and sweep choose kernels too, a point at a time") {
   const json search = answer_of("search" + point + "--q-len 1k --kernel auto");
   const json best = answer_of("predict" + point + "--q-len 1k --kernel auto");

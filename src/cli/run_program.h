@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace tilescope::cli {
 
@@ -63,6 +64,18 @@ inline void check_refused(const std::string& words, const std::string& line, int
   CHECK(outcome.err == line + "\n");
   CHECK(outcome.out == "");
   CHECK(outcome.status == status);
+}
+
+// The cells of a CSV line without doubled quotes.
+inline std::vector<std::string> csv_cells(const std::string& line) {
+  std::vector<std::string> cells{""};
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    else if (c == ',' && !quoted) cells.emplace_back();
+    else cells.back() += c;
+  }
+  return cells;
 }
 
 }  // namespace tilescope::cli

@@ -29,7 +29,7 @@ std::vector<Row> rows_of(const Outcome& outcome) {
   const std::vector<std::string> columns = split(lines[0], ',');
   std::vector<Row> rows;
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    const std::vector<std::string> cells = split(lines[i], ',');
+    const std::vector<std::string> cells = csv_cells(lines[i]);
     REQUIRE(cells.size() == columns.size());
     Row row;
     for (std::size_t c = 0; c < cells.size(); ++c) row[columns[c]] = cells[c];
@@ -56,7 +56,11 @@ TEST_CASE("with a block mask no axis of a sweep may change the lengths, because 
   write_file(file,
              "schema: tilescope/mask/1\nblock_q: 64\nblock_kv: 64\nrows: [\"1000\", \"1100\", \"0110\", \"0011\"]\n");
   for (const std::string axis : {"q_len", "kv_len", "seqlen"})
-    check_refused(sweep + "--q-len 256 " + mask + " --axis " + axis + "=64,2000,100000",
+    check_refused(sweep +
+                      (axis == "q_len"    ? "--kv-len 256 "
+                       : axis == "kv_len" ? "--q-len 256 "
+                                          : "") +
+                      mask + " --axis " + axis + "=64,2000,100000",
                   fmt::format("error: --axis: '{}' changes the lengths, and mask 'block-sparse:{}' is drawn for one "
                               "q_len and kv_len; sweep another axis or use another mask",
                               axis, file));
@@ -156,6 +160,8 @@ TEST_CASE("a point the kernel is not built for stays in the sweep without number
 }
 
 TEST_CASE("a sweep without any point that can run answers no") {
+  for (const Row& row : swept("--q-len 1k --head-dim 72 --kernel fused_mma --axis batch=1,2", 1))
+    CHECK(row.at("outside") == "kernel 'fused_mma' is not built for head_dim 72; built: 64, 128, 256");
   CHECK(swept("--q-len 1k --head-dim 128 --kernel fused_mma --axis tile_q=7,9", 1).size() == 2);
   const std::vector<Row> big = swept("--q-len 1k --axis tile_q=4096", 1);
   CHECK(big.front().at("feasible") == "false");

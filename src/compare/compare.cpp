@@ -185,6 +185,7 @@ void require_possible(const validate::Record& record, const Plan& plan, const Ha
     stated("point.tile.q", "q", record.point.tile_q), stated("point.tile.kv", "kv", record.point.tile_kv);
     stated("point.warps", "q", record.point.warps);
   }
+  check_launches(record, plan, hardware, findings);
   if (const std::string reason = unsupported_on(plan, hardware); !reason.empty()) report("hardware", reason);
   if (findings.empty())
     for (const std::string& reason : unsupported(plan, hardware, point)) report("point", reason);

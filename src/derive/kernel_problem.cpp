@@ -263,10 +263,11 @@ TilesAndSizes best_tiles(const ScheduleProblem& problem, const Schedule& schedul
   TilesAndSizes best;
   best.sizes = sizes_of(problem.symbolic, schedule, workload, mask);
   best.tiles = best_tiles(problem, best.sizes, bounds, memory, worthless);
-  if (!mask.masks() || mask.contiguous()) return best;
+  if (!mask.masks()) return best;
   TilesAndSizes all;
   all.sizes = sizes_of(problem.symbolic, schedule, workload, {});
-  all.tiles = best_tiles(problem, all.sizes, bounds, memory, worthless);
+  const double wanted = best.tiles.found ? best.tiles.traffic : std::numeric_limits<double>::infinity();
+  all.tiles = best_tiles(problem, all.sizes, bounds, memory, std::min(worthless, wanted));
   const bool less = all.tiles.found && (!best.tiles.found || all.tiles.traffic < best.tiles.traffic);
   return less ? all : best;
 }

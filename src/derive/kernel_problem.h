@@ -59,8 +59,8 @@ struct BestTiles {
 BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory,
                      double worthless = std::numeric_limits<double>::infinity());
 
-// The best tiles and the sizes that they were found with. The relaxed count of a block pattern is an upper estimate;
-// where the count of all tiles is less, that one holds.
+// The best tiles and the sizes that they were found with. The relaxed count of live tiles is an upper estimate: tiles
+// at the edge of a mask count whole. Where the count of all tiles is less, that one holds.
 struct TilesAndSizes {
   BestTiles tiles;
   Valuation sizes;

@@ -180,11 +180,15 @@ TEST_CASE("a profile rewritten as block YAML still loads") {
 }
 
 TEST_CASE("each field of a profile that is a list, a map or empty is reported with what was expected") {
-  for_each_leaf([](const Probe& probe, const std::string& path, const std::string& value) {
+  // One function reads all fields of a kind: each way on the first of them, one way in turn on each other.
+  std::size_t turn = 0;
+  for_each_leaf([&](const Probe& probe, const std::string& path, const std::string& value) {
     const std::string expected = "expected " + expectation(path, value);
-    probe.expect_replaced(path, "[1, 2]", expected + ", found a list");
-    probe.expect_replaced(path, "{a: 1}", expected + ", found a map");
-    probe.expect(path, {path, Change::replace, "~"}, expected + ", found nothing", true);
+    const bool first = first_time("wrong kind for " + expected);
+    const std::size_t way = turn++ % 3;
+    if (first || way == 0) probe.expect_replaced(path, "[1, 2]", expected + ", found a list");
+    if (first || way == 1) probe.expect_replaced(path, "{a: 1}", expected + ", found a map");
+    if (first || way == 2) probe.expect(path, {path, Change::replace, "~"}, expected + ", found nothing", true);
   });
 }
 

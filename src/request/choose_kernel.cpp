@@ -197,7 +197,15 @@ KernelChoice choose_kernel(const Options& options) {
   if (asked == "auto") return fastest(options);
   const Options open = options.without("kernel").without("tile").without("splits");
   const Plan plan = read_plan(open);
-  return kernel_of_call(asked, read_hardware(options), plan, read_point(open, plan));
+  const HardwareProfile hardware = read_hardware(options);
+  const KernelChoice choice = kernel_of_call(asked, hardware, plan, read_point(open, plan));
+  if (choice.kernel.empty()) return choice;
+  // Nobody asked for this kernel by its name, so one that is not built for the point is an answer.
+  const Options named = open.without("diagram").with("kernel", choice.kernel);
+  const Plan built = read_plan(named);
+  std::vector<std::string> reasons = unsupported(built, hardware, read_point(named, built));
+  for (std::string& reason : reasons) reason = choice.how + "; " + reason;
+  return reasons.empty() ? choice : KernelChoice{{}, {}, std::move(reasons)};
 }
 
 }  // namespace tilescope

@@ -109,7 +109,11 @@ void refuse_if_all_refused(const std::deque<ComparedRow>& rows) {
 // What ratios of the rows divide by.
 void set_references(std::deque<ComparedRow>& rows) {
   const double fastest = fastest_seconds(rows);
-  const auto timed = std::find_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.timed(); });
+  // Lower bounds are compared with each other only where no time is predicted by the model of blocks.
+  auto timed = std::find_if(rows.begin(), rows.end(),
+                            [](const ComparedRow& row) { return row.timed() && row.prediction.time.modelled; });
+  if (timed == rows.end())
+    timed = std::find_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.timed(); });
   const auto counted = std::find_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.launched; });
   for (ComparedRow& row : rows) {
     row.options.fastest_seconds = fastest;
@@ -157,12 +161,18 @@ std::size_t compared_column(const std::string& key) {
 
 using ComparedRows = std::vector<std::vector<Json>>;
 
-// Sorts rows by a column, "COLUMN" or "COLUMN:desc"; cells without a value come last.
+// Sorts rows by a column, "COLUMN" or "COLUMN:desc"; cells without a value come last. Lower bounds of a time come after
+// the times that are predicted, whatever they are.
 void sort_rows(ComparedRows& rows, const std::string& by) {
   const bool down = by.ends_with(":desc");
-  const std::size_t column = compared_column(down ? by.substr(0, by.size() - 5) : by);
+  const std::string key = down ? by.substr(0, by.size() - 5) : by;
+  const std::size_t column = compared_column(key), model = compared_column("model");
+  const bool of_time = key == "microseconds" || key == "model_tflops";
+  const auto rank = [&](const std::vector<Json>& row) {
+    return row[column].is_null() ? 2 : of_time && row[model] == "bound" ? 1 : 0;
+  };
   std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
-    if (a[column].is_null() || b[column].is_null()) return !a[column].is_null() && b[column].is_null();
+    if (rank(a) != rank(b)) return rank(a) < rank(b);
     return down ? b[column] < a[column] : a[column] < b[column];
   });
 }

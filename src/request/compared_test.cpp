@@ -98,6 +98,25 @@ TEST_CASE("sort orders by any column with empty cells last; best keeps the faste
         CHECK(row["microseconds"] <= other["microseconds"]);
 }
 
+TEST_CASE("a lower bound is never ranked before a predicted time, nor divided by one") {
+  for (const std::string gpus : {"mi300x,a100_sxm_80,mi325x,l4", "l4,mi355x,a100_sxm_80", "mi300x,mi325x"}) {
+    const bool mixed = gpus.find("l4") != std::string::npos;
+    for (const std::string by : {"microseconds", "microseconds:desc", "model_tflops", "model_tflops:desc"}) {
+      CAPTURE(gpus);
+      CAPTURE(by);
+      const Json rows = compared_rows_of({{"hardware", gpus}, {"schedule", "flash2"}, {"sort", by}});
+      bool bounds = false;
+      for (const Json& row : rows) {
+        CHECK_FALSE((bounds && row["model"] == "blocks"));
+        bounds = bounds || row["model"] == "bound";
+        CHECK(row["time_ratio"].is_null() == (mixed && row["model"] == "bound"));
+        CHECK(row["times_fastest"].is_null() == (row["model"] == "bound"));
+      }
+      CHECK(bounds);
+    }
+  }
+}
+
 TEST_CASE("a profile given as a file is the one that a choice of kernels is made for") {
   const auto folder = std::filesystem::temp_directory_path() / ("tilescope-compared-" + std::to_string(test_seed()));
   std::filesystem::create_directories(folder);

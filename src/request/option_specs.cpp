@@ -122,7 +122,10 @@ void change_gpus(std::map<std::string, std::vector<std::string>>& values) {
   const auto given = values.extract("set");
   if (!given) return;
   const auto gpus = values.find("hardware");
-  if (gpus == values.end()) refuse("--set", "changes a GPU: name it, as in --hardware h200_sxm");
+  if (gpus == values.end())
+    refuse("--set", values.contains("axis")
+                        ? "changes the GPU of --hardware; of an axis of GPUs as in --axis set.compute.units=160"
+                        : "changes a GPU: name it, as in --hardware h200_sxm");
   for (std::string& list : gpus->second) {
     std::vector<std::string> names = split(list, ',');
     for (std::string& name : names) name = changed_name(name, join(given.mapped(), ","));

@@ -31,7 +31,8 @@ Plan plan_on_diagram(const std::string& schedule, const std::string& diagram) {
   }
 }
 
-// "a=1024,b=2k"
+}  // namespace
+
 void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
   std::set<std::string> seen;
   for (const std::string& list : given)
@@ -47,8 +48,6 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
       set_size(diagram, name, *value);
     }
 }
-
-}  // namespace
 
 Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "diagram/block_mask.h"
 #include "diagram/tile_limits.h"
+#include "hardware/changes.h"
 #include "request/workload_file.h"
 
 namespace tilescope {
@@ -35,15 +36,20 @@ bool sized_by(const Diagram& diagram, Extent extent) {
   return std::any_of(diagram.axes.begin(), diagram.axes.end(), [&](const Axis& axis) { return axis.extent == extent; });
 }
 
-// Refuses a size option that no axis uses, because it would have no effect.
-void refuse_idle_sizes(const Options& options, const Diagram& diagram) {
-  for (const ExtentOption& option : extent_options()) {
-    if (!options.has(option.name) || std::any_of(option.extents.begin(), option.extents.end(),
-                                                 [&](Extent extent) { return sized_by(diagram, extent); }))
-      continue;
-    refuse(std::string("--") + option.name,
-           fmt::format("diagram '{}' has no axis of that size; its own are set with --size", diagram.name));
-  }
+bool uses(const Diagram& diagram, const ExtentOption& option) {
+  return std::any_of(option.extents.begin(), option.extents.end(),
+                     [&](Extent extent) { return sized_by(diagram, extent); });
+}
+
+// "--q-len, --head-dim, --size pages": what sets the sizes of a diagram.
+std::string size_options(const Diagram& diagram) {
+  std::vector<std::string> options;
+  for (const ExtentOption& option : extent_options())
+    if (uses(diagram, option)) options.push_back(std::string("--") + option.name);
+  for (const Axis& axis : diagram.axes)
+    if (const std::string own = "--size " + axis.size; !axis.extent && !axis.chunks_of && !contains(options, own))
+      options.push_back(own);
+  return join(options, ", ");
 }
 
 // The default sizes, and those that the diagram states, such as one latent for all heads.
@@ -145,6 +151,19 @@ void apply_l2(Point& point, const Options& options) {
 
 }  // namespace
 
+void refuse_idle_sizes(const Options& options, const Diagram& diagram) {
+  const std::vector<ExtentOption>& known = extent_options();
+  for (const ExtentOption& option : known)
+    if (options.has(option.name) && !uses(diagram, option))
+      refuse(std::string("--") + option.name,
+             fmt::format("diagram '{}' has no axis of that size; its sizes: {}", diagram.name, size_options(diagram)));
+  const bool takes_workload =
+      std::any_of(known.begin(), known.end(), [&](const ExtentOption& option) { return uses(diagram, option); });
+  if (options.has("workload") && !takes_workload)
+    refuse("--workload", fmt::format("diagram '{}' has no size that a workload gives; its sizes: {}", diagram.name,
+                                     size_options(diagram)));
+}
+
 Mask mask_of(const Options& options, const Workload& workload, const Diagram& diagram) {
   return read_mask(options, workload, diagram);
 }
@@ -152,6 +171,10 @@ Mask mask_of(const Options& options, const Workload& workload, const Diagram& di
 HardwareProfile read_hardware(const Options& options) {
   const auto name = options.text("hardware");
   if (!name) refuse("--hardware", "is missing: give a GPU, as in --hardware h200_sxm; see tilescope hardware list");
+  if (contains(name_and_changes(*name).first, ','))
+    refuse("--hardware", fmt::format("expected one GPU, found '{}'; compare takes several, and sweep as in "
+                                     "--axis hardware=h100_sxm,h200_sxm",
+                                     *name));
   return ProfileCatalogue(data_directory() / "hardware").find(*name, rates_from(options).value_or(RatesFrom::stated));
 }
 
@@ -185,6 +208,15 @@ StatedFormat stated_format(const std::string& part) {
   return stated;
 }
 
+// The format of all arrays first, wherever it is written.
+std::vector<StatedFormat> stated_formats(std::string text) {
+  std::replace(text.begin(), text.end(), ';', ',');  // as CSV prints them
+  std::vector<StatedFormat> formats;
+  for (const std::string& part : split(text, ',')) formats.push_back(stated_format(part));
+  std::stable_partition(formats.begin(), formats.end(), [](const StatedFormat& each) { return each.key.empty(); });
+  return formats;
+}
+
 }  // namespace
 
 void refuse_unknown_formats(const std::string& dtypes) {
@@ -193,14 +225,15 @@ void refuse_unknown_formats(const std::string& dtypes) {
 }
 
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
+  const std::vector<StatedFormat> formats = stated_formats(text);
   std::set<std::string> seen;
-  std::string list = text;
-  std::replace(list.begin(), list.end(), ';', ',');  // as CSV prints them
-  for (const std::string& part : split(list, ',')) {
-    const auto [key, name, dtype] = stated_format(part);
+  for (const auto& [key, name, dtype] : formats) {
     if (!seen.insert(key).second)
       refuse("--dtype", key.empty() ? fmt::format("more than one format for all arrays in '{}'", text)
                                     : fmt::format("'{}' is given twice in '{}'", key, text));
+    if (seen.contains("kv") && (seen.contains("k") || seen.contains("v")))
+      refuse("--dtype", fmt::format("'kv' and '{}' both give a format in '{}'; give k and v",
+                                    seen.contains("k") ? "k" : "v", text));
     if (!dtype) refuse("--dtype", unknown_format(name));
     if (!set_dtype(point, plan.schedule.diagram, key, *dtype)) {
       std::vector<std::string> keys = dtype_keys(plan.schedule.diagram);

@@ -16,6 +16,10 @@ namespace tilescope {
 Plan read_plan(const Options& options);
 Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule);
+// Sets the sizes that a diagram defines, as in "a=1024,b=2k" of --size.
+void apply_sizes(Diagram& diagram, const std::vector<std::string>& given);
+// Throws InputError for a size option, or --workload, that no axis of the diagram takes.
+void refuse_idle_sizes(const Options& options, const Diagram& diagram);
 HardwareProfile read_hardware(const Options& options);        // --hardware, required, with the rates of --basis
 std::optional<RatesFrom> rates_from(const Options& options);  // --basis
 // The point before a tile is chosen: workload, mask, dtypes, and --tile if given. The InputError lists all violations.

@@ -69,4 +69,10 @@ TEST_CASE("a sweep's point says what faster resources would save, as predict doe
   double saved = 0;
   for (const auto& [thing, part] : rows[0]["time"]["saved_by_10_percent"].items()) saved += part.get<double>();
   CHECK(saved > 0);
+  for (const auto& [name, value] : Asked{{"l2", "closed"}, {"hardware", "mi300x"}}) {
+    Asked other = predicted;
+    if (name == "hardware") other.erase(other.begin());
+    other.emplace_back(name, value);
+    CHECK(answer_of_plan(checked_options(other, point_options())).json()["time"]["saved_by_10_percent"].is_null());
+  }
 }

@@ -152,13 +152,17 @@ void SmMachine::add_held(SmOperation& op) const {
 
 const std::set<std::string>& SmMachine::missing() const { return parts_->costs.missing(); }
 
+void SmMachine::set_control(const IssueControl& control, SmOperation& op) {
+  op.wait_mask = static_cast<std::uint8_t>(control.wait_mask);
+  op.result_board = static_cast<std::uint8_t>(control.result_scoreboard);
+  op.operand_board = static_cast<std::uint8_t>(control.operand_scoreboard);
+  op.stall = std::max(1, control.stall) * ticks_a_clock;
+}
+
 SmOperation SmMachine::operation(const Instruction& instruction, int warps) const {
   const InstructionCosts& costs = parts_->costs;
   SmOperation op;
-  op.wait_mask = static_cast<std::uint8_t>(instruction.control.wait_mask);
-  op.result_board = static_cast<std::uint8_t>(instruction.control.result_scoreboard);
-  op.operand_board = static_cast<std::uint8_t>(instruction.control.operand_scoreboard);
-  op.stall = ticks(std::max(1, instruction.control.stall));
+  set_control(instruction.control, op);
   op.latency = ticks(costs.latency(instruction));
   op.operands = ticks(costs.operands_read());
   if (instruction.guard.kind == Guard::Kind::never) return op;
@@ -198,13 +202,14 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
 }
 
 std::vector<SmOperation> SmMachine::operations(const std::vector<Instruction>& way, int warps) const {
-  std::vector<SmOperation> list;
-  for (const Instruction& instruction : way) {
-    if (instruction.opcode == "BSYNC" && !list.empty() && way[list.size() - 1].opcode == "BRA")
-      list.back().stall += ticks(meeting);
-    list.push_back(operation(instruction, warps));
-  }
-  return list;
+  SmWay taken;
+  for (const Instruction& instruction : way) taken.add(instruction.opcode, operation(instruction, warps));
+  return std::move(taken.operations);
+}
+
+void SmWay::add(const std::string& opcode, const SmOperation& operation) {
+  if (opcode == "BSYNC" && last == "BRA") operations.back().stall += ticks(meeting);
+  operations.push_back(operation), last = opcode;
 }
 
 }  // namespace tilescope

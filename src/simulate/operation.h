@@ -80,6 +80,15 @@ struct SmLimits {
   Ticks branch = 0;  // of a taken branch beyond its stall count
 };
 
+// Operations of a way through code. A branch right before a meeting of a warp's threads is taken: it leads over other
+// code.
+struct SmWay {
+  std::vector<SmOperation> operations{};
+  std::string last{};  // opcode
+
+  void add(const std::string& opcode, const SmOperation& operation);
+};
+
 // Reads a GPU's rates. Values that the profile lacks and a rule does not derive are named in `missing`.
 class SmMachine {
  public:
@@ -87,7 +96,9 @@ class SmMachine {
   explicit SmMachine(const HardwareProfile& hardware, CopySource source = CopySource::hbm);
   // `warps`: of a block, that run the code. A barrier waits for all of them, or for as many as it counts.
   SmOperation operation(const Instruction& instruction, int warps) const;
-  // Of a way through code. A branch right before a meeting of a warp's threads is taken: it leads over other code.
+  // That of the instruction's encoding. All else follows from guard, opcode and modifiers where it has no effect.
+  static void set_control(const IssueControl& control, SmOperation& operation);
+  // Of a way through code.
   std::vector<SmOperation> operations(const std::vector<Instruction>& way, int warps) const;
   const SmLimits& limits() const { return limits_; }
   const std::set<std::string>& missing() const;

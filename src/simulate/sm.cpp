@@ -4,7 +4,9 @@
 #include <bit>
 
 #include "base/error.h"
+#include "simulate/sm_code.h"
 #include "simulate/sm_counts.h"
+#include "simulate/sm_order.h"
 #include "simulate/sm_period.h"
 #include "simulate/state_hash.h"
 
@@ -20,10 +22,7 @@ class Sm {
   // `passes`: of each warp, before it goes on to the end of a block; 0: without end.
   Sm(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks, std::int64_t passes,
      int event_passes)
-      : code_(ends.start),
-        loop_(static_cast<std::uint32_t>(ends.start.size())),
-        loop_end_(static_cast<std::uint32_t>(ends.start.size() + program.code.size())),
-        code_end_(static_cast<std::uint32_t>(loop_end_ + ends.end.size())),
+      : code_(program.code, ends),
         most_(passes),
         warps_a_block_(program.warps),
         limits_(limits),
@@ -32,16 +31,9 @@ class Sm {
         warps_(static_cast<std::size_t>(program.warps * blocks)),
         barriers_(static_cast<std::size_t>(blocks * block_barriers)),
         counts_{.waited = std::vector<Waits>(program.code.size())} {
-    code_.insert(code_.end(), program.code.begin(), program.code.end());
-    code_.insert(code_.end(), ends.end.begin(), ends.end.end());
-    constexpr std::uint8_t none = IssueControl::no_scoreboard;
-    for (SmOperation& op : code_) {
-      op.result_board = std::min(op.result_board, none), op.operand_board = std::min(op.operand_board, none);
-      op.wait_mask = static_cast<std::uint8_t>(op.wait_mask & ((1u << none) - 1));
-    }
     for (std::size_t i = 0; i < warps_.size(); ++i) {
       warps_[i].index = static_cast<int>(i), warps_[i].block = static_cast<int>(i) / program.warps;
-      warps_[i].op = code_.data();
+      warps_[i].op = code_.operations.data();
       schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(&warps_[i]);
       prepare(warps_[i], 0);
     }
@@ -51,8 +43,15 @@ class Sm {
   }
 
   double run_blocks() {
-    while (finished_ < std::ssize(warps_)) advance();
-    return static_cast<double>(now_) / static_cast<double>(ticks_a_clock);
+    for (Mark last; finished_ < std::ssize(warps_);) {
+      const std::int64_t before = warps_[0].passes;
+      advance();
+      if (warps_[0].passes == before || warps_[0].passes >= most_ - 1) continue;
+      const Mark mark = mark_now();
+      const std::int64_t more = leave_out(warps_, most_, mark.same(last, as_later_));
+      passes_ += more * std::ssize(warps_), left_out_ += more * (mark.clock - last.clock), last = mark;
+    }
+    return static_cast<double>(end_ + left_out_) / static_cast<double>(ticks_a_clock);
   }
 
   // Whether no warp would have waited longer, and no state have repeated elsewhere, were copies later.
@@ -79,10 +78,16 @@ class Sm {
       if (before >= most_passes) return marks.from();
       advance();
       if (warps_[0].passes == before) continue;
-      const Mark mark{state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
+      const Mark mark = mark_now();
       steady.periodic = marks.repeats(mark, warps_[0].passes >= settling_passes, as_later_);
       if (steady.periodic) return marks.from();
     }
+  }
+
+  // The first warp has ended a pass.
+  Mark mark_now() {
+    if (!detailed) step_all(now_);
+    return {state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
   }
 
   // Runs through another period, and counts what is busy and what warps wait for.
@@ -102,13 +107,29 @@ class Sm {
     steady.events = std::move(events_);
   }
 
+  // Something is issued, or found to wait longer.
   void advance() {
-    Ticks next = never;
-    for (std::size_t i = 0; i < used_; ++i) next = std::min(next, schedulers_[i].next);
-    if (next >= never) wait_for_ever();
-    now_ = next;
+    const Turn turn = next_turn({schedulers_.data(), used_}, limits_.barrier_slot + limits_.barrier_latency, warps_[0],
+                                code_.loop_end);
+    Scheduler& scheduler = schedulers_[turn.scheduler];
+    if (scheduler.next >= never) wait_for_ever();
+    if constexpr (detailed) step_all(scheduler.next);
+    else run(scheduler, turn.in_order, turn.alone);
+  }
+
+  // All that happens at this clock.
+  void step_all(const Ticks now) {
     for (std::size_t i = 0; i < used_; ++i)
-      if (Scheduler& scheduler = schedulers_[i]; scheduler.next <= now_) scheduler.next = step(scheduler, next);
+      if (schedulers_[i].next <= now) run(schedulers_[i], now + 1, now + 1);
+  }
+
+  // See Turn.
+  void run(Scheduler& scheduler, const Ticks in_order, const Ticks alone) {
+    stops_ = false;
+    do {
+      now_ = scheduler.next;
+      scheduler.next = step(scheduler, now_, now_ < in_order);
+    } while (!stops_ && scheduler.next < alone);
   }
 
   [[noreturn]] static void wait_for_ever() {
@@ -124,8 +145,6 @@ class Sm {
                                       : warp.products.issued - warp.groups.until_left(op.count) + 1;
       return warp.products.result(before, later);
     }
-    if (op.part == SmPart::memory)
-      return scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(limits_.queue)) % most_queue];
     return scheduler.free[index_of(op.part)];  // of no part: 0
   }
 
@@ -138,7 +157,7 @@ class Sm {
       const Ticks start = std::max(free, products.next());
       if (start > now_) return;
       const std::size_t place = Products::place(products.started++);
-      const SmOperation& op = code_[products.operations[place]];
+      const SmOperation& op = code_.operations[products.operations[place]];
       --scheduler.queued, scheduler.products = free = start + op.busy;
       counts_.busy[index_of(SmPart::tensor)] += op.busy;
       products.results[place] = free + op.latency;
@@ -148,17 +167,23 @@ class Sm {
     }
   }
 
-  // The oldest warp that can issue does. Returns when to look again.
-  Ticks step(Scheduler& scheduler, const Ticks now) {
+  // The oldest warp that can issue does, if the others have come as far (`in_order`) or do not see it. Returns when to
+  // look again.
+  [[gnu::always_inline]] Ticks step(Scheduler& scheduler, const Ticks now, bool in_order) {
     if (scheduler.queued > 0) start_products(scheduler);
     Ticks soonest = never;
-    for (std::size_t i = 0, count = scheduler.warps.size(); i < count; ++i) {
-      Warp& warp = *scheduler.warps[i];
+    Warp *const *const first = scheduler.warps.data(), *const *const end = first + scheduler.warps.size();
+    for (Warp* const* i = first; i < end; ++i) {
+      Warp& warp = **i;
       if (warp.at <= now) {
         Ticks free = part_free(scheduler, warp, *warp.op);
         if (free <= now) {
-          issue(scheduler, first_asked(scheduler, i), now);
-          return now + ticks_a_clock;
+          Warp& chosen = first_asked(i, end, now);
+          if (!in_order && chosen.op->in_order) return stops_ = true, now;
+          issue(scheduler, chosen, now);
+          if (scheduler.queued > 0) return now + ticks_a_clock;  // products start
+          for (soonest = never, i = first; i < end; ++i) soonest = std::min(soonest, (*i)->at);
+          return std::max(now + ticks_a_clock, soonest);
         }
         free = whole_clock(free);
         const bool waits = warp.op->effect == SmEffect::product_wait;
@@ -169,25 +194,10 @@ class Sm {
     return soonest;
   }
 
-  // Special functions and integer operations are served in the order in which warps ask: microbenchmark on an H100, up
-  // to four warps with equal work on one of these pipes end within 4 % of each other. `oldest`: the first that can
-  // issue.
-  Warp& first_asked(Scheduler& scheduler, std::size_t oldest) const {
-    const auto asked = [](const Warp& warp) { return warp.at - warp.causes[index_of(SmWait::pipe)]; };
-    Warp* chosen = scheduler.warps[oldest];
-    const SmPart part = chosen->op->part;
-    if (part != SmPart::xu && part != SmPart::alu) return *chosen;
-    for (std::size_t i = oldest + 1; i < scheduler.warps.size(); ++i)
-      if (Warp& other = *scheduler.warps[i];
-          other.at <= now_ && other.op->part == part && asked(other) < asked(*chosen))
-        chosen = &other;
-    return *chosen;
-  }
-
-  void issue(Scheduler& scheduler, Warp& warp, const Ticks now) {
-    const SmOperation& op = *warp.op;
+  [[gnu::always_inline]] void issue(Scheduler& scheduler, Warp& warp, const Ticks now) {
+    const CodeOperation& op = *warp.op;
     if constexpr (detailed) {
-      if (warp.next >= loop_ && warp.next < loop_end_) counts_.add_waits(warp, warp.next - loop_, now);
+      if (warp.next >= code_.loop && warp.next < code_.loop_end) counts_.add_waits(warp, warp.next - code_.loop, now);
       ++counts_.issued;
     }
     Ticks start = now;
@@ -196,25 +206,26 @@ class Sm {
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, now);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
-    // The last board is that of operations without one.
-    Ticks& results = warp.boards[op.result_board];
-    results = std::max(results, start + op.latency);
-    Ticks& operands = warp.boards[op.operand_board];
-    operands = std::max(operands, start + op.operands);
+    if (op.holds) {  // the last board is that of operations without one
+      Ticks& results = warp.boards[op.result_board];
+      results = std::max(results, start + op.latency);
+      Ticks& operands = warp.boards[op.operand_board];
+      operands = std::max(operands, start + op.operands);
+    }
     if constexpr (detailed)
-      if (keeps_events_) keep_event(warp, until);
+      if (keeps_events_) events_.push_back(event_of(warp, now, until));
     warp.issued = now;
-    const SmOperation* following = &op + 1;
-    const bool again = ++warp.next == loop_end_;
+    const CodeOperation* following = &op + 1;
+    const bool again = ++warp.next == code_.loop_end;
     if (again) {
-      ++warp.passes, ++passes_;
+      ++warp.passes, ++passes_, stops_ = true;
       // Others may go round and round while the first warp waits for ever.
       if (passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes)) wait_for_ever();
-      if (most_ == 0 || warp.passes < most_) warp.next = loop_, following = code_.data() + loop_;
+      if (most_ == 0 || warp.passes < most_) warp.next = code_.loop, following = &code_.operations[code_.loop];
     }
     if (op.effect != SmEffect::none) add_group(op, warp);
-    if (warp.next == code_end_) {
-      ++finished_, warp.at = never;
+    if (warp.next == code_.end) {
+      ++finished_, warp.at = never, end_ = std::max(end_, now), stops_ = true;
       return;
     }
     warp.op = following;
@@ -229,23 +240,6 @@ class Sm {
     products.events[place] = keeps_events_ ? events_.size() + 1 : 0;
   }
 
-  void keep_event(const Warp& warp, Ticks until) {
-    const auto longest = std::max_element(warp.causes.begin() + 1, warp.causes.end());
-    const Ticks ready = warp.issued + warp.causes[index_of(SmWait::stall)];
-    const SmWait cause = *longest > 0 ? static_cast<SmWait>(longest - warp.causes.begin()) : SmWait::issue;
-    const SmOperation& op = *warp.op;
-    const bool queued = op.effect == SmEffect::copy || op.effect == SmEffect::product || op.part == SmPart::none;
-    events_.push_back({.warp = warp.index,
-                       .operation = warp.next,
-                       .part = op.part,
-                       .effect = op.effect,
-                       .ready = std::min(ready, now_),
-                       .issued = now_,
-                       .started = queued ? now_ : std::max(now_, until - op.busy),
-                       .until = until,
-                       .cause = cause});
-  }
-
   // The part works on an operation behind those that it has. Returns the end.
   Ticks use(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
     const Ticks products = scheduler.products;
@@ -256,18 +250,20 @@ class Sm {
     if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
     if (products > now) scheduler.products = products + op.holds_async, product += op.holds_async;
-    else if (op.holds_product > 0 && product > now) product += op.holds_product;
+    else product += op.holds_product & -static_cast<Ticks>(product > now);
     return end;
   }
 
   // An operation of the memory queue starts when those before it have, and shared memory is free. Returns when.
   Ticks queue(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
-    Ticks& own = scheduler.free[index_of(SmPart::memory)];
+    Ticks& own = scheduler.memory;
     const Ticks start = std::max(std::max(now, own), shared_free_);
     own = start + ticks_a_clock, shared_free_ = start + op.shared;
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
     scheduler.queue[scheduler.queue_at] = start;
     scheduler.queue_at = (scheduler.queue_at + 1) % most_queue;
+    scheduler.free[index_of(SmPart::memory)] =
+        scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(limits_.queue)) % most_queue];
     return start;
   }
 
@@ -313,34 +309,29 @@ class Sm {
 
   // The first warpgroup of each block has the first turn.
   void start_turns() {
-    for (const SmOperation& op : code_)
+    for (const SmOperation& op : code_.operations)
       if (op.number == SmOperation::turn && op.effect == SmEffect::barrier_sync)
         for (int block = 0; block < blocks_; ++block)
           barriers_[static_cast<std::size_t>(block * block_barriers + first_turn)].arrived = op.count - group_warps;
   }
 
-  // A warpgroup waits for its own turn, and gives the turn to the next one.
-  Barrier& barrier_of(const SmOperation& op, const Warp& warp) {
-    int number = op.number;
-    if (number == SmOperation::turn) {
-      const int group = warp.index % warps_a_block_ / group_warps, groups = std::max(1, warps_a_block_ / group_warps);
-      number = first_turn + (op.effect == SmEffect::barrier_sync ? group : (group + 1) % groups);
-    }
-    return barriers_[static_cast<std::size_t>(warp.block * block_barriers + number)];
-  }
-
   void arrive(const SmOperation& op, Warp& warp) {
-    Barrier& barrier = barrier_of(op, warp);
+    const int number = warp.block * block_barriers + barrier_of(op, warp, warps_a_block_);
+    Barrier& barrier = barriers_[static_cast<std::size_t>(number)];
     barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot;
-    ++barrier.arrived;
-    if (op.effect == SmEffect::barrier_sync) barrier.waiting.push_back(warp.index), warp.at = never;
+    ++barrier.arrived, stops_ = true;
+    const auto scheduler_of = [&](int index) -> Scheduler& {
+      return schedulers_[static_cast<std::size_t>(index % limits_.schedulers)];
+    };
+    if (op.effect == SmEffect::barrier_sync)
+      barrier.waiting.push_back(warp.index), warp.at = never, ++scheduler_of(warp.index).waiting;
     if (barrier.arrived < op.count) return;
     for (const int waiting : barrier.waiting) {
       Warp& other = warps_[static_cast<std::size_t>(waiting)];
       prepare(other, op.stall);
       delay(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
-      Ticks& next = schedulers_[static_cast<std::size_t>(waiting % limits_.schedulers)].next;
-      next = std::min(next, std::max(other.at, now_ + ticks_a_clock));
+      Scheduler& scheduler = scheduler_of(waiting);
+      scheduler.next = std::min(scheduler.next, std::max(other.at, now_ + ticks_a_clock)), --scheduler.waiting;
     }
     barrier.arrived = 0, barrier.waiting.clear();
   }
@@ -356,8 +347,7 @@ class Sm {
     return hash.value();
   }
 
-  std::vector<SmOperation> code_;
-  const std::uint32_t loop_, loop_end_, code_end_;  // operations of a pass; behind the last of all
+  const SmCode code_;
   const std::int64_t most_;
   const int warps_a_block_;
   const SmLimits limits_;
@@ -368,6 +358,8 @@ class Sm {
   std::array<Scheduler, most_schedulers> schedulers_{};
   std::size_t used_ = 0;  // of them, those with warps
   std::vector<SmEvent> events_;
+  Ticks end_ = 0, left_out_ = 0;  // of the last warp that ended; of passes that were not simulated
+  bool stops_ = false;            // the scheduler that runs on lets others go first
   Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, barrier_free_ = 0;
   std::int64_t passes_ = 0;  // of all warps
   int finished_ = 0;

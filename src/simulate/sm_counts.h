@@ -40,4 +40,22 @@ struct SmCounts {
   }
 };
 
+// Of a warp whose operation is issued now.
+inline SmEvent event_of(const Warp& warp, Ticks now, Ticks until) {
+  const auto longest = std::max_element(warp.causes.begin() + 1, warp.causes.end());
+  const Ticks ready = warp.issued + warp.causes[index_of(SmWait::stall)];
+  const SmWait cause = *longest > 0 ? static_cast<SmWait>(longest - warp.causes.begin()) : SmWait::issue;
+  const SmOperation& op = *warp.op;
+  const bool queued = op.effect == SmEffect::copy || op.effect == SmEffect::product || op.part == SmPart::none;
+  return {.warp = warp.index,
+          .operation = warp.next,
+          .part = op.part,
+          .effect = op.effect,
+          .ready = std::min(ready, now),
+          .issued = now,
+          .started = queued ? now : std::max(now, until - op.busy),
+          .until = until,
+          .cause = cause};
+}
+
 }  // namespace tilescope::sm_state

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,26 @@ struct Mark {
   std::uint64_t state = 0, later = 0;  // hashes; `later`: were copies later, 0: not asked
   Ticks clock = 0;
   std::int64_t passes = 0;  // of all warps
+
+  // `as_later`: were copies later too.
+  bool same(const Mark& other, bool as_later) const {
+    return state == other.state && (later == other.later || !as_later);
+  }
 };
+
+// After a pass of the first warp: where each warp has ended one since the last time, and the state is the `same`,
+// passes that would go as this one did are counted as if they had been simulated, up to the last but one. Returns how
+// many.
+inline std::int64_t leave_out(std::span<Warp> warps, std::int64_t passes, bool same) {
+  std::int64_t most = 0;
+  for (Warp& warp : warps) {
+    same = same && warp.passes == warp.marked + 1;
+    most = std::max(most, warp.marked = warp.passes);
+  }
+  const std::int64_t more = same ? std::max<std::int64_t>(0, passes - 1 - most) : 0;
+  for (Warp& warp : warps) warp.passes = warp.marked += more;
+  return more;
+}
 
 class Marks {
  public:

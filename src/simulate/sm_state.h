@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "simulate/sm.h"
+#include "simulate/sm_code.h"
 
 namespace tilescope::sm_state {
 
@@ -52,7 +52,7 @@ struct Products {
 struct Warp {
   Ticks at = 0;      // earliest issue of the next operation, as far as known
   Ticks issued = 0;  // the operation before
-  const SmOperation* op = nullptr;
+  const CodeOperation* op = nullptr;
   std::uint32_t next = 0;  // number of `op`
   int index = 0, block = 0;
   Waits causes{};  // of the wait for it, so far; where waits are not counted: that for its part alone
@@ -61,7 +61,7 @@ struct Warp {
   Groups copied{}, groups{};  // of copies; of products: how many were issued until the last one
   Groups copied_later{};      // were its copies later
   Products products{};
-  std::int64_t passes = 0;
+  std::int64_t passes = 0, marked = 0;  // `marked`: at the last mark
 };
 
 struct Barrier {
@@ -69,13 +69,22 @@ struct Barrier {
   std::vector<int> waiting{};
 };
 
+// A warpgroup waits for its own turn, and gives the turn to the next one.
+inline int barrier_of(const SmOperation& op, const Warp& warp, int warps_a_block) {
+  if (op.number != SmOperation::turn) return op.number;
+  const int group = warp.index % warps_a_block / group_warps, groups = std::max(1, warps_a_block / group_warps);
+  return first_turn + (op.effect == SmEffect::barrier_sync ? group : (group + 1) % groups);
+}
+
 struct Scheduler {
-  std::vector<Warp*> warps{};  // oldest first
-  std::array<Ticks, sm_parts> free{};
+  std::vector<Warp*> warps{};             // oldest first
+  std::array<Ticks, sm_parts> free{};     // when a part takes another operation
+  Ticks memory = 0;                       // when the memory queue starts another operation
   std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
   std::size_t queue_at = 0;
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not
+  int waiting = 0;     // warps at barriers
   Ticks next = 0;      // when something may issue
 };
 

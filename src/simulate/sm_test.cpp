@@ -233,3 +233,43 @@ TEST_CASE("random programs: never below a pipe's time or a warp's stall counts; 
   }
   CHECK(least_gain > 0.99);
 }
+
+TEST_CASE("schedulers that go on alone, and passes that are left out, change no clock") {
+  std::mt19937_64 random(test_seed());
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); };
+  int compared = 0;
+  for (int i = 0; i < 150; ++i) {
+    const int warps = 4 + 4 * below(2), blocks = 1 + below(3);
+    std::vector<SmOperation> code = random_code(random);
+    for (int extra = below(6); extra > 0; --extra) {
+      SmOperation op = operation(SmPart::none, 0, 1 + below(3));
+      const auto among = [&](std::initializer_list<SmEffect> effects) { return effects.begin()[below(3)]; };
+      op.effect = among({SmEffect::barrier_sync, SmEffect::copy, SmEffect::copy_group});
+      if (op.effect == SmEffect::barrier_sync) op.count = static_cast<std::int16_t>(warps);
+      if (op.effect == SmEffect::copy) op.part = SmPart::memory, op.shared = ticks(4), op.copy = ticks(8);
+      code.insert(code.begin() + below(static_cast<int>(code.size())), op);
+    }
+    SmOperation wait = operation(SmPart::none, 0);
+    wait.effect = SmEffect::group_wait, wait.count = static_cast<std::int16_t>(below(2));
+    code.insert(code.begin() + below(static_cast<int>(code.size())), wait);
+    SmLimits limits = plain_limits();
+    if (below(2) == 0) limits.copies_later = ticks(below(300));
+    const SmSteady together = simulate_steady({code, warps}, limits, blocks),
+                   alone = simulate_steady({code, warps}, limits, blocks, -1);
+    CAPTURE(i);
+    if (together.periodic && alone.periodic) {
+      CHECK(alone.clocks == doctest::Approx(together.clocks).epsilon(1e-12));
+      ++compared;
+    }
+    // Passes as a loop, and all but two of them one behind the other: the same code with nothing to leave out.
+    const std::vector<SmOperation> end = random_code(random);
+    bool later_loop = false, later_rows = false;
+    const std::int64_t passes = 3 + below(12);
+    std::vector<SmOperation> rows;
+    for (std::int64_t pass = 2; pass < passes; ++pass) rows.insert(rows.end(), code.begin(), code.end());
+    CHECK(simulate_blocks({code, warps}, {{}, end}, limits, blocks, passes, &later_loop) ==
+          simulate_blocks({code, warps}, {rows, end}, limits, blocks, 2, &later_rows));
+    CHECK(later_loop == later_rows);
+  }
+  CHECK(compared > 100);
+}

@@ -29,7 +29,9 @@ class StateHash {
 
   void add(const Scheduler& scheduler) {
     later(scheduler.products);
-    for (const Ticks free : scheduler.free) add(std::max(free - now_, -ticks_a_clock));
+    for (std::size_t part = 0; part < sm_parts; ++part)
+      add(std::max((part == index_of(SmPart::memory) ? scheduler.memory : scheduler.free[part]) - now_,
+                   -ticks_a_clock));
     for (int i = 1; i <= limits_.queue; ++i)
       later(scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(i)) % most_queue]);
   }

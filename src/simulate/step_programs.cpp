@@ -1,16 +1,13 @@
 #include "simulate/step_programs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "kernel/code/sass/kinds.h"
-#include "kernel/code/sass/operands.h"
 #include "simulate/sm.h"
+#include "simulate/step_text.h"
 #include "simulate/unpack_steps.h"
 
 namespace tilescope {
@@ -46,45 +43,22 @@ std::uint64_t fingerprint(const HardwareProfile& hardware) {
   return all.value();
 }
 
-// Four numbers at the front of a line, each behind spaces; what follows is left in `text`.
-bool take_control(std::string_view& text, IssueControl& control) {
-  const auto spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); };
-  const auto take = [&](auto& number) {
-    spaces();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return error == std::errc{};
-  };
-  const bool all = take(control.stall) && take(control.result_scoreboard) && take(control.operand_scoreboard) &&
-                   take(control.wait_mask);
-  spaces();
-  return all;
-}
-
 bool has_memory_latency(const HardwareProfile& hardware) {
   const MeasuredRates& m = *hardware.measured;
   return m.tma.latency_hbm && m.tma.latency_l2 && m.clock.tensor_most;
 }
 
-// Lines before the next name of a section, which has no space.
-std::size_t lines_of_section(std::string_view lines) {
-  std::size_t count = 0;
-  for (; !lines.empty(); ++count) {
-    const std::string_view line = lines.substr(0, lines.find('\n'));
-    if (line.find(' ') == line.npos) break;
-    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-  }
-  return count;
-}
-
-bool copies(const Instruction& instruction) {
-  return opcode_row(instruction.opcode).kind == InstructionKind::async_copy;
+// Lines before the first copy.
+std::ptrdiff_t before_copies(const StepProgram& program) {
+  const auto copies = [&](const StepLine& line) {
+    return opcode_row(program.kinds[line.kind].opcode).kind == InstructionKind::async_copy;
+  };
+  return std::find_if(program.start.begin(), program.start.end(), copies) - program.start.begin();
 }
 
 }  // namespace
 
-// A line "# SYMBOL", then sections by name, each a line an instruction: stall count, scoreboards of result
-// and operands, mask of scoreboards, text.
+// A line "# SYMBOL", then its program.
 void StepPrograms::read() const {
   is_read_ = true;
   std::error_code ignored;
@@ -108,30 +82,7 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
   if (place == places_.end()) return nullptr;
   const auto [begin, end] = place->second;
   lock.unlock();
-  StepProgram program;
-  std::string_view lines = std::string_view(text_).substr(begin, end - begin);
-  std::vector<Instruction>* section = &program.step;
-  static const std::map<std::string, std::vector<Instruction> StepProgram::*, std::less<>> sections{
-      {"step", &StepProgram::step},
-      {"masked", &StepProgram::masked},
-      {"start", &StepProgram::start},
-      {"end", &StepProgram::end}};
-  std::vector<std::string> labels;
-  while (!lines.empty()) {
-    const std::string_view line = lines.substr(0, lines.find('\n'));
-    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
-    const auto named = line.find(' ') == line.npos ? sections.find(line) : sections.end();
-    if (named != sections.end()) {
-      section = &(program.*named->second);
-      section->reserve(lines_of_section(lines));
-      continue;
-    }
-    Instruction& instruction = section->emplace_back();
-    std::string_view text = line;
-    if (!take_control(text, instruction.control) || !parse_instruction(text, instruction, labels))
-      throw InputError(Diagnostic{
-          .file = file_.string(), .path = symbol, .message = fmt::format("has '{}', which is no instruction", line)});
-  }
+  StepProgram program = step_text::read(std::string_view(text_).substr(begin, end - begin), file_, symbol);
   lock.lock();
   return &programs_.try_emplace(symbol, std::move(program)).first->second;
 }
@@ -144,12 +95,13 @@ const SmMachine& StepPrograms::machine(std::uint64_t gpu, CopySource source, con
 }
 
 const StepPrograms::Operations& StepPrograms::operations(std::uint64_t gpu, const SmMachine& machine,
-                                                         const std::vector<Instruction>& code, int warps) const {
-  const std::tuple key{gpu, &code, warps};
+                                                         const StepProgram& program, const std::vector<StepLine>& lines,
+                                                         int warps) const {
+  const std::tuple key{gpu, &lines, warps};
   std::unique_lock lock(mutex_);
   if (const auto known = operations_.find(key); known != operations_.end()) return known->second;
   lock.unlock();
-  Operations list = machine.operations(code, warps);
+  Operations list = step_text::operations(machine, program, lines, warps);
   lock.lock();
   return operations_.try_emplace(key, std::move(list)).first->second;
 }
@@ -188,7 +140,9 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   SmLimits limits = own.limits();
   if (question.copies_from == CopySource::l2 && has_memory_latency(hardware))
     limits.copies_later = machine(gpu, CopySource::hbm, hardware).limits().copy_latency - limits.copy_latency;
-  const auto of = [&](const std::vector<Instruction>& code) { return operations(gpu, own, code, question.warps); };
+  const auto of = [&](const std::vector<StepLine>& lines) {
+    return operations(gpu, own, program, lines, question.warps);
+  };
   const bool begins = asked == Asked::before || asked == Asked::around,
              ends = asked == Asked::after || asked == Asked::around;
   SmEnds around{begins ? of(program.start) : Operations{}, ends ? of(program.end) : Operations{}};
@@ -203,10 +157,7 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
     if (steady.as_later) learn(from_memory, steady.clocks);
     return steady.clocks;
   }
-  if (asked == Asked::before) {
-    const auto copy = std::find_if(program.start.begin(), program.start.end(), copies) - program.start.begin();
-    around.start.erase(around.start.begin() + copy, around.start.end());
-  }
+  if (asked == Asked::before) around.start.erase(around.start.begin() + before_copies(program), around.start.end());
   if (asked != Asked::around) return simulate_blocks(steps, around, limits, question.resident, 1);
   constexpr int passes = 8;
   bool as_later = false;
@@ -229,16 +180,18 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
     throw InputError(Diagnostic{.file = file_.string(), .message = "has no program of " + question.symbol});
   const SmMachine machine(hardware, question.copies_from);
   Listed listed;
-  listed.code.section = {question.symbol, program->step, {}};
+  listed.code.section = {question.symbol, {}, {}};
   listed.code.loops.emplace_back();
   SimulatedLoop loop{.loop = 0, .warps = question.warps};
   SmProgram sm{.code = {}, .warps = question.warps};
   constexpr std::uint64_t bytes_of_instruction = 16;
   for (std::size_t i = 0; i < program->step.size(); ++i) {
-    listed.code.section.instructions[i].address = i * bytes_of_instruction;
+    Instruction& instruction =
+        listed.code.section.instructions.emplace_back(step_text::instruction_of(program->step[i]));
+    instruction.address = i * bytes_of_instruction;
     loop.path.push_back(i);
   }
-  sm.code = machine.operations(program->step, question.warps);
+  sm.code = step_text::operations(machine, *program, program->step, question.warps);
   loop.steady = simulate_steady(sm, machine.limits(), question.resident, event_passes);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,

@@ -14,11 +14,29 @@
 
 namespace tilescope {
 
+// An instruction of a program, in the text that it was read from.
+struct StepLine {
+  IssueControl control{};
+  std::string_view text{};
+  std::uint32_t kind = 0;  // in StepProgram::kinds
+};
+
 // A step of a built instance of a kernel, in the order of execution; `masked`: of a tile that a mask cuts, empty where
 // no code differs. What a block executes before and after its steps; empty where not all its warps run these.
 struct StepProgram {
-  std::vector<Instruction> step, masked, start, end;
+  std::vector<StepLine> step, masked, start, end;
+  std::vector<Instruction> kinds;  // an instruction of each guard, opcode and modifiers
+
+  struct Section {
+    std::string_view name;
+    std::vector<StepLine> StepProgram::*lines;
+  };
+  static const Section sections[4];
 };
+inline constexpr StepProgram::Section StepProgram::sections[] = {{"step", &StepProgram::step},
+                                                                 {"masked", &StepProgram::masked},
+                                                                 {"start", &StepProgram::start},
+                                                                 {"end", &StepProgram::end}};
 
 struct StepQuestion {
   std::string symbol{};  // of the instance
@@ -68,8 +86,8 @@ class StepPrograms {
   const StepProgram* find(const std::string& symbol) const;
   const SmMachine& machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const;
   // Of code on a GPU, whose copies may come from anywhere.
-  const Operations& operations(std::uint64_t gpu, const SmMachine& machine, const std::vector<Instruction>& code,
-                               int warps) const;
+  const Operations& operations(std::uint64_t gpu, const SmMachine& machine, const StepProgram& program,
+                               const std::vector<StepLine>& lines, int warps) const;
   void read() const;  // called with `mutex_` locked
 
   double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
@@ -90,7 +108,7 @@ class StepPrograms {
   mutable std::map<std::string, StepProgram, std::less<>> programs_;
   mutable std::map<Key, Answer> known_;
   mutable std::map<std::pair<std::uint64_t, CopySource>, SmMachine> machines_;
-  mutable std::map<std::tuple<std::uint64_t, const std::vector<Instruction>*, int>, Operations> operations_;
+  mutable std::map<std::tuple<std::uint64_t, const std::vector<StepLine>*, int>, Operations> operations_;
 };
 
 }  // namespace tilescope

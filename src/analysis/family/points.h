@@ -6,8 +6,8 @@
 #include <string>
 
 #include "analysis/family/model.h"
-#include "analysis/third_party.h"
 #include "compare/compare.h"
+#include "compare/third_party.h"
 #include "hardware/profile.h"
 
 namespace tilescope::analysis {

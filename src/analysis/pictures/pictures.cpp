@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "analysis/third_party.h"
+#include "compare/third_party.h"
 #include "records/record_label.h"
 
 namespace tilescope::analysis {

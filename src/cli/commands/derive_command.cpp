@@ -61,18 +61,9 @@ std::vector<OptionSpec> derive_options() {
   return specs;
 }
 
-void apply_sizes(Diagram& diagram, const Arguments& arguments) {
-  for (const std::string& given : arguments.all("size"))
-    for (const std::string& part : split(given, ',')) {
-      const std::size_t equals = part.find('=');
-      const auto value = equals == std::string::npos ? std::nullopt : parse_count(part.substr(equals + 1));
-      if (!value || *value < 1) refuse("--size", fmt::format("expected NAME=N, as in a=4k, found '{}'", part));
-      set_size(diagram, part.substr(0, equals), *value);
-    }
-}
-
 // A diagram without workload extents needs no lengths. Other diagrams default to 8192 queries and keys, head_dim 128.
 Workload workload_of(const Arguments& arguments, const Diagram& diagram) {
+  refuse_idle_sizes(arguments, diagram);
   Plan plan;
   plan.schedule.diagram = diagram;
   const bool sized =
@@ -201,7 +192,7 @@ DeriveRequest read_request(const Arguments& arguments, const fs::path& models) {
   DeriveRequest request;
   request.source = arguments.positional().front();
   request.diagram = find_diagram(request.source, models);
-  apply_sizes(request.diagram, arguments);
+  apply_sizes(request.diagram, arguments.all("size"));
   request.workload = workload_of(arguments, request.diagram);
   if (arguments.has("mask")) request.mask = mask_of(arguments, request.workload, request.diagram);
   const std::vector<std::string> formats = arguments.all("dtype");

@@ -26,9 +26,12 @@ std::vector<SensitivityRow> rows_that_matter(const Sensitivity& answer) {
 std::string point_text(const Sensitivity& answer) {
   const Answer& a = answer.unchanged;
   const auto& both = a.prediction.traffic[Boundary::hbm];
-  return fmt::format("{} on {}: {}, {} of HBM, bound by {}", a.plan.kernel.name, a.hardware.id,
-                     with_si(a.prediction.time.total, "s"), with_si(static_cast<double>(both[0] + both[1]), "B"),
-                     to_string(a.prediction.time.bound_by));
+  const bool modelled = a.prediction.time.modelled;
+  return fmt::format("{} on {}: {}{}, {} of HBM, bound by {}{}",
+                     a.plan.assumed ? "ideal kernel of schedule " + a.plan.schedule.name : a.plan.kernel.name,
+                     a.hardware.id, modelled ? "" : "at least ", with_si(a.prediction.time.total, "s"),
+                     with_si(static_cast<double>(both[0] + both[1]), "B"), to_string(a.prediction.time.bound_by),
+                     modelled ? "" : "; a lower bound: the slowest resource at its full rate");
 }
 
 std::string rest_text(const Sensitivity& answer, std::size_t shown) {

@@ -186,12 +186,29 @@ TEST_CASE("--size sets the diagram's own sizes, once or in a list") {
                 "error: --size: diagram 'attention' has no size 'a'; its axes are sized by the workload");
 }
 
+TEST_CASE("a command of one GPU says what takes several") {
+  for (const std::string command : {"predict --q-len 1k", "sweep --axis batch=1,2 --q-len 1k", "search --q-len 1k"})
+    check_refused(command + " --hardware l4,l40s",
+                  "error: --hardware: expected one GPU, found 'l4,l40s'; compare takes several, and sweep as in --axis "
+                  "hardware=h100_sxm,h200_sxm");
+  check_refused("sweep --axis hardware=l4,l40s --set compute.units=20 --q-len 1k",
+                "error: --set: changes the GPU of --hardware; of an axis of GPUs as in --axis set.compute.units=160");
+}
+
 TEST_CASE("a diagram without queries and keys needs no workload and takes no attention options") {
   CHECK(run_program("predict" + gpu + "--schedule matmul").status == 0);
   for (const std::string option : {"batch", "heads-q", "heads-kv", "q-len", "kv-len", "head-dim", "v-head-dim"})
-    check_refused(
-        "predict" + gpu + "--schedule matmul --" + option + " 4",
-        fmt::format("error: --{}: diagram 'matmul' has no axis of that size; its own are set with --size", option));
+    for (const std::string& words : {"predict" + gpu + "--schedule matmul", std::string("derive matmul"),
+                                     "sweep" + gpu + "--schedule matmul --axis size.a=64,128"})
+      check_refused(words + " --" + option + " 4",
+                    fmt::format("error: --{}: diagram 'matmul' has no axis of that size; its sizes: --size a, "
+                                "--size b, --size c",
+                                option));
+  for (const std::string& words : {"predict" + gpu + "--schedule matmul", std::string("derive matmul")})
+    check_refused(words + " --workload gpt2-medium",
+                  "error: --workload: diagram 'matmul' has no size that a workload gives; its sizes: --size a, "
+                  "--size b, --size c");
+  check_refused("derive matmul --size a=1,a=2", "error: --size: 'a' is given twice");
   check_refused("predict" + gpu + "--schedule matmul --mask causal",
                 "error: --mask: diagram 'matmul' has no queries and keys to mask, found 'causal'");
   CHECK(has(run_program("predict" + gpu + "--schedule matmul").out, "fp16, a 4096, b 4096, c 4096, tile a="));

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/contains.h"
+#include "kernel/descriptor/kernel_schedule.h"
 #include "kernel/descriptor/read_code.h"
 #include "kernel/descriptor/read_fields.h"
 
@@ -328,7 +329,8 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   if (const auto diagram = root.find("diagram"))
     kernel.diagram_name = diagram->one_of(shipped_names(models_directory / "diagrams"));
   if (!document.clean()) document.finish();
-  const Schedule schedule = find_schedule(kernel.schedule_name, models_directory, kernel.diagram_name);
+  const std::shared_ptr<const Schedule> shared = schedule_of_kernel(kernel, models_directory);
+  const Schedule& schedule = *shared;
   const reading::CodeSource source = reading::code_source(document, kernel);
   if (source.root) reading::read_memory(*source.root, schedule.diagram, kernel);
   const bool summarised = !source.code.variants.empty() && !root.find("variants");

@@ -117,8 +117,8 @@ code:
   variants:
     - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16],
         consumer_warps: 8,
-       consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, smem_extra_bytes: 256,
-           spills: true, waits_each: true, pipelined: true,
+       consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536,
+       smem_extra_bytes: 256, spills: true, waits_each: true, pipelined: true,
        local: {frame: 144, stored_step: 56, loaded_step: 60, stored: 20, loaded: 32, waits: 3, least_l1: true,
                stored_after: [56, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
                loaded_after: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60]}}

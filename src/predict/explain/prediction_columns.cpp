@@ -222,7 +222,8 @@ void add_ratios(Table& t) {
                return time.modelled ? ratio(time.total, r.options.fastest_seconds) : Json(nullptr);
              }));
   t.push_back(column({"time_ratio", "time ratio", "",
-                      "seconds / those of the first row that has a time; null where the two are not by one model.",
+                      "seconds / those of the first row with a time by the model of blocks, or with a bound where none "
+                      "has; null where the two are not by one model.",
                       Origin::time_model},
                      compare, Needs::feasible,
                      [ratio](const Row& r) { return ratio(r.prediction->time.total, r.options.first_seconds); }));
@@ -282,10 +283,15 @@ void add_quality(Table& t) {
       json_time, Needs::prediction,
       [](const Row& r) { return r.prediction->time.spills ? Json(spill_text(*r.prediction)) : Json(nullptr); });
   t.push_back(column(
-      {"saved_by_10_percent", "saved by 10 %", "", "Part of the time saved were one thing 10 % faster, by its name.",
+      {"saved_by_10_percent", "saved by 10 %", "",
+       "Part of the time saved were one thing 10 % faster, by its name; null: not worked out, of lower bounds and of "
+       "the closed form of the L2.",
        Origin::time_model},
       json_time, Needs::prediction,
       [](const Row& r) {
+        const TimePrediction& time = r.prediction->time;
+        if (r.prediction->feasible && std::all_of(time.gain.begin(), time.gain.end(), [](double g) { return g == 0; }))
+          return Json(nullptr);
         Json gains = Json::object();
         for (const GainRow& gain : gain_rows(*r.prediction)) gains[to_string(gain.lever)] = gain.part;
         return gains;
@@ -302,12 +308,12 @@ void add_quality(Table& t) {
       json_time, Needs::prediction, [](const Row& r) { return error_of_time(*r.prediction, r.options.error); });
   add({"cold_error", "cold error", "", "The same of cold_seconds.", Origin::records}, json_time, Needs::prediction,
       [](const Row& r) { return error_of_time(*r.prediction, r.options.cold_error); });
-  t.push_back(column(
-      {"outside", "outside", "", "Why the kernel is not launched for these sizes; empty: it is.", Origin::descriptor},
-      csv | compare, Needs::nothing, [](const Row& r) {
-        if (!r.outside.empty()) return r.outside;
-        return join(outside_shapes(r.plan.kernel, r.hardware, r.point.workload), "; ");
-      }));
+  t.push_back(
+      column({"outside", "outside", "", "Why the kernel does not run this point; empty: it does.", Origin::descriptor},
+             csv | compare, Needs::nothing, [](const Row& r) {
+               if (!r.outside.empty()) return r.outside;
+               return join(outside_shapes(r.plan.kernel, r.hardware, r.point.workload), "; ");
+             }));
   t.push_back(column({"no_time", "why no time", "",
                       "Why the row has no time: the kernel is refused or not launched, a memory is too small, the GPU "
                       "has no rate; empty: it has one.",

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file_cache.h"
 #include "base/text.h"
+#include "kernel/descriptor/kernel_schedule.h"
 #include "kernel/descriptor/read_code.h"
 #include "predict/point/plan_cache.h"
 #include "schedule/folds.h"
@@ -119,19 +120,10 @@ ArrayTimes times_of(const Schedule& schedule, const Primitives& primitives, cons
   return times;
 }
 
-// Kernels share schedules: each is read once, with the diagram that it is put on.
-Schedule schedule_of_kernel(const KernelDescriptor& kernel, const fs::path& models) {
-  static FileCache<Schedule> kept;
-  return *kept.get(
-      join(std::vector{models.string(), kernel.schedule_name, kernel.diagram_name}, "\n"),
-      {models / "schedules" / (kernel.schedule_name + ".yaml"), models / "diagrams" / (kernel.diagram_name + ".yaml")},
-      [&] { return find_schedule(kernel.schedule_name, models, kernel.diagram_name); });
-}
-
 Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
   Plan plan;
   plan.kernel = load_descriptor(file, data_directory / "models");
-  plan.schedule = schedule_of_kernel(plan.kernel, data_directory / "models");
+  plan.schedule = *schedule_of_kernel(plan.kernel, data_directory / "models");
   complete(plan.schedule, plan.kernel);
   plan.steps = plan.kernel.program.empty() ? std::make_shared<StepPrograms>(steps_file_of(file))
                                            : std::make_shared<StepPrograms>(file, plan.kernel.program);

@@ -14,9 +14,13 @@ namespace {
 
 using Phase = double StepLatency::*;
 
-// Times that a step waits for products: once each, or for every instruction where the compiler put it so.
+// Times that a step waits for products: once each, or for every instruction where the compiler put it so. Who takes
+// turns at products issues all of a step's in one turn, and waits once for them unless it works while the last one
+// runs.
 double waits_for_products(const BoundIsland& bound) {
-  const bool each = bound.variant && bound.variant->waits_each && bound.how.path().warpgroup;
+  const bool wgmma = bound.how.path().warpgroup, each = bound.variant && bound.variant->waits_each && wgmma,
+             in_one_turn = bound.variant && wgmma && properties(bound.how.overlap).products_in_turn;
+  if (in_one_turn && !each && !bound.variant->pipelined) return 1;
   const double warpgroups = std::max(1.0, static_cast<double>(consumer_warps(bound)) / 4);
   double waits = 0;
   for_each_product(bound, [&](const Product& product) {

@@ -141,7 +141,7 @@ void add_array_scale(const BoundIsland& bound, Terms& out, ArrayId id) {
 }
 
 // The mask's own bytes: every block reads its row of the pattern.
-void add_mask(const BoundIsland& bound, Terms& out) {
+void add_mask_reads(const BoundIsland& bound, Terms& out) {
   if (bound.how.mask_entry_bytes == 0 || !bound.point.mask.blocks || !bound.nest.guarded()) return;
   const Mask::Blocks& blocks = *bound.point.mask.blocks;
   const BoundLoop& queries = bound.nest.loops[static_cast<std::size_t>(bound.nest.query_loop)];
@@ -177,7 +177,7 @@ Terms l2_terms(const BoundIsland& bound, const SpilledBytes& spills, std::pmr::m
     add_zeros(bound, out, id);
     add_array_scale(bound, out, id);
   }
-  add_mask(bound, out);
+  add_mask_reads(bound, out);
   add_spills(bound, spills, out);
   return out;
 }

@@ -28,7 +28,7 @@ double l1_bytes(const BoundIsland& bound, const Footprint& footprint) {
 
 // The part of the loads that L1 does not hold: the blocks of a unit sweep their frames round and round. A sweep that
 // fits hits; one that does not finds, where lines leave at random, a part h = exp(-(1 - h) swept / L1) of them.
-double missed_part(double swept, double l1) {
+double swept_out_part(double swept, double l1) {
   if (swept <= l1) return 0;
   if (l1 <= 0) return 1;
   double hits = 0;
@@ -64,7 +64,7 @@ SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, con
       std::clamp<std::int64_t>(occupancy.blocks_per_unit, 1,
                                std::max<std::int64_t>(1, ceil_div(bound.nest.blocks(), bound.hardware.units.value)));
   const double frames = frame * static_cast<double>(together);
-  const double missed = missed_part(frames, l1_bytes(bound, footprint));
+  const double missed = swept_out_part(frames, l1_bytes(bound, footprint));
   const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
   spills.local.stored = whole(threads * (steps * local.stored_step + blocks * local.stored));
   spills.local.loaded = whole(threads * (steps * local.loaded_step + blocks * local.loaded));

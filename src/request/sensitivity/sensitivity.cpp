@@ -240,6 +240,8 @@ Json Sensitivity::json() const {
   const auto& both = unchanged.prediction.traffic[Boundary::hbm];
   json["seconds"] = unchanged.prediction.feasible ? Json(unchanged.prediction.time.total) : Json(nullptr);
   json["hbm_bytes"] = unchanged.prediction.feasible ? Json(both[0] + both[1]) : Json(nullptr);
+  for (const char* key : {"model", "basis"})
+    json[key] = unchanged.prediction.feasible ? whole["time"][key] : Json(nullptr);
   json["rows"] = objects_of(sensitivity_columns(), rows);
   return json;
 }

@@ -27,6 +27,35 @@ bool starts_with_prefix(std::string_view name) {
                      [&](std::string_view each) { return name.starts_with(each) && name.size() > each.size(); });
 }
 
+// Whether the parts of `texts`, each like "a=1,b=2", give `key`.
+bool gives(const std::vector<std::string>& texts, const std::string& separators, const std::string& key) {
+  for (std::string text : texts) {
+    for (char& c : text)
+      if (contains(separators, c)) c = ',';
+    for (const std::string& part : split(text, ','))
+      if (part.starts_with(key + "=")) return true;
+  }
+  return false;
+}
+
+// Throws InputError where an option gives what the axis gives: an axis "dtype.kv" beside --dtype kv=int8.
+void refuse_option_of_axis(const Options& options, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  const std::string option = name.substr(0, dot);
+  bool both = options.has(option);
+  if (dot != std::string::npos) {
+    const std::string key = name.substr(dot + 1);
+    both = option == "set" ? gives({name_and_changes(options.text("hardware").value_or("")).second}, ";", key)
+                           : gives(options.all(option), option == "dtype" ? ";" : "", key);
+    if (option == "dtype" && (key == "k" || key == "v")) both = both || gives(options.all(option), ";", "kv");
+    if (option == "dtype" && key == "kv")
+      both = both || gives(options.all(option), ";", "k") || gives(options.all(option), ";", "v");
+  }
+  if (both)
+    refuse("--axis", fmt::format("'{}' is given by --{}{} too; leave out one of them", name, option,
+                                 option == "dtype" && name != option ? " or another axis" : ""));
+}
+
 }  // namespace
 
 const std::vector<std::string>& choice_axis_names() {
@@ -56,6 +85,7 @@ std::optional<ChoiceAxis> read_choice_axis(const std::string& text) {
 
 Options with_choice(const Options& options, const ChoiceAxis& axis, std::size_t at) {
   const std::string& value = axis.values[at];
+  refuse_option_of_axis(options, axis.name);
   if (axis.name.starts_with("size.")) return options.with("size", axis.name.substr(5) + "=" + value);
   if (axis.name.starts_with("set.")) {
     const auto gpu = options.text("hardware");
@@ -67,8 +97,6 @@ Options with_choice(const Options& options, const ChoiceAxis& axis, std::size_t 
     return options.without("dtype").with("dtype",
                                          (before ? *before + "," : std::string()) + axis.name.substr(6) + "=" + value);
   }
-  if (options.has(axis.name))
-    refuse("--axis", fmt::format("'{0}' is given by --{0} too; leave out one of them", axis.name));
   const Options chosen = options.with(axis.name, value);
   check_choices(chosen, point_options());
   return chosen;

@@ -200,3 +200,49 @@ TEST_CASE("axes that were slips of the pen are refused with their numbers") {
         std::string::npos);
   CHECK(message_of(with(with(given, "axis", "q_len=1k"), "seed", "3")) == "is of --random N; leave it out");
 }
+
+TEST_CASE("an axis and an option that set the same are refused, and the message names both") {
+  struct Both {
+    std::string axis, option, value;
+  };
+  std::vector<Both> all{{"seqlen=1k,2k", "q-len", "4k"},
+                        {"tile_kv=32,64", "tile", "q=64,kv=16"},
+                        {"warps=4,8", "tile", "q=64,kv=16,warps=2"},
+                        {"stages=1,2", "tile", "q=64,kv=16,stages=2"},
+                        {"splits=2,4", "tile", "splits=8"},
+                        {"tile_splits=2,4", "splits", "8"},
+                        {"hardware=l40s,h100_sxm", "hardware", "h200_sxm"},
+                        {"set.compute.units=60,70", "set", "levels.hbm.bandwidth=+20%,compute.units=80"},
+                        {"dtype.kv=fp16,fp8", "dtype", "fp16,kv=int8"},
+                        {"dtype.k=fp16,fp8", "dtype", "kv=int8,o=bf16"},
+                        {"dtype.kv=fp16,fp8", "dtype", "v=int8"},
+                        {"mask=none,causal", "mask", "causal"},
+                        {"l2=walk,closed", "l2", "walk"},
+                        {"basis=stated,derived", "basis", "derived"},
+                        {"pass=forward", "pass", "forward"},
+                        {"schedule=split-kv", "schedule", "split-kv"}};
+  for (const std::string size : {"batch", "heads-q", "heads-kv", "q-len", "kv-len", "head-dim", "v-head-dim"})
+    all.push_back({size + "=64,128", size, "64"});
+  for (const auto& [axis, option, value] : all) {
+    CAPTURE(axis);
+    Given given{{"axis", axis}, {option, value}};
+    const auto needs = [&](const std::string& name, const std::string& own) {
+      if (option != name && !axis.starts_with(name)) given.emplace_back(name, own);
+    };
+    needs("hardware", "h200_sxm"), needs("schedule", "split-kv");
+    if (axis.starts_with("heads-kv")) given.emplace_back("heads-q", "128");
+    if (option != "q-len" && !axis.starts_with("seqlen")) needs("q_len", "1k");
+    const std::string message = message_of(given);
+    std::string name = axis.substr(0, axis.find('='));
+    if (name == "splits") name = "tile_splits";
+    std::replace(name.begin(), name.end(), '-', '_');
+    CHECK(message.find("'" + name + "'") != std::string::npos);
+    CHECK(message.find("--" + option) != std::string::npos);
+    CHECK(message.find("leave out one of them") != std::string::npos);
+    Given without = given;
+    std::erase(without, std::pair<std::string, std::string>{option, value});
+    if (option == "set") without.emplace_back("set", "levels.hbm.bandwidth=+20%");
+    if (option == "q-len" || option == "hardware" || option == "schedule") continue;
+    CHECK(message_of(without).empty());
+  }
+}

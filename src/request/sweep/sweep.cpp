@@ -91,8 +91,7 @@ std::vector<std::string> Sweep::tiles() const {
 
 PredictedPoint SweptPoint::row() const {
   static const JsonOptions none;
-  return {*of->plan,   *of->hardware, point,
-          predicted(), none,          of->chosen_by.empty() && of->refused.empty() ? "" : join(reasons, "; ")};
+  return {*of->plan, *of->hardware, point, predicted(), none, join(reasons, "; ")};
 }
 
 Sweep read_sweep(const Options& options, SharedPlans* shared) {

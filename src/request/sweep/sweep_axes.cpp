@@ -87,6 +87,29 @@ void refuse_overlap(const std::vector<SweepAxis>& axes, const SweepAxis& axis) {
   }
 }
 
+// Names that --tile gives: "q", "warps".
+std::vector<std::string> names_in_tile(const Options& options) {
+  std::vector<std::string> names;
+  for (const std::string& part : split(options.text("tile").value_or(""), ','))
+    names.push_back(part.substr(0, part.find('=')));
+  return names;
+}
+
+// What an option and an axis both set would be without effect where the option states it.
+void refuse_option_of_axis(const SweepAxis& axis, const Options& options, const Plan& plan) {
+  const auto refuse_both = [&](const std::string& option, const std::string& what) {
+    refuse("--axis", fmt::format("'{}' and {} both set {}; leave out one of them", axis.name, option, what));
+  };
+  for (const auto extent : axis.extents)
+    if (options.has(named(extent).option))
+      refuse_both(std::string("--") + named(extent).option + " " + *options.text(named(extent).option),
+                  named(extent).name);
+  std::string tile = axis.warps ? "warps" : axis.stages ? "stages" : "";
+  if (axis.tile >= 0) tile = plan.schedule.parameters[static_cast<std::size_t>(axis.tile)].name;
+  if (tile == "splits" && options.has("splits")) refuse_both("--splits " + *options.text("splits"), tile);
+  if (!tile.empty() && contains(names_in_tile(options), tile)) refuse_both("--tile " + *options.text("tile"), tile);
+}
+
 void add_followers(std::vector<SweepAxis>& axes, const Options& options, const Diagram& diagram) {
   for (const Follower& pair : followers) {
     if (options.has(named(pair.follower).option) || (pair.workload_gives_it && options.has("workload")) ||
@@ -108,6 +131,7 @@ std::vector<SweepAxis> read_axes(const Options& options, const Plan& plan) {
     refuse_overlap(axes, axis);
     if (axis.name == "seqlen" && options.has("kv-len"))
       refuse("--axis", "'seqlen' sets kv_len, which --kv-len holds fixed; sweep q_len instead or leave out --kv-len");
+    refuse_option_of_axis(axis, options, plan);
     axes.push_back(std::move(axis));
   }
   add_followers(axes, options, plan.schedule.diagram);

@@ -6,53 +6,14 @@
 // A line of points.txt for each launch: the sharing (0: readers of a chunk lie on one side of the L2; 1: on both), who
 // moves the bytes (0: threads; 1: the copy engine, in bulk; 2: each block reads and stores its own chunks), chunks that
 // are kept, and bytes that each of the blocks reads, stores and adds to in each step.
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+#include "../l2_sides.cuh"
 
 namespace {
 
+using namespace tilescope::l2;
+
 constexpr int threads = 1024, sharers = 8, groups = 14, active = sharers * groups;
-constexpr int chunk = threads * 16, rounds = 9, probes = 256;
-
-void check(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
-  std::exit(1);
-}
-
-__device__ int own_sm() {
-  int id = 0;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
-  return id;
-}
-
-// One thread of SM `sm`: clocks of a load of each line.
-__global__ void each_line(const char* data, int sm, unsigned* clocks) {
-  if (threadIdx.x != 0 || own_sm() != sm) return;
-  unsigned offset = 0, all = 0;
-  for (int i = 0; i < probes; ++i) {
-    unsigned value;
-    const long long begin = clock64();
-    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(data + i * 128 + offset) : "memory");
-    offset = value & 1u;  // zero, but the next load depends on it
-    all += static_cast<unsigned>(clock64() + offset - begin);
-  }
-  clocks[sm] = all;
-}
-
-__device__ void all_arrive(unsigned* count, unsigned target) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(count, 1);
-    while (*reinterpret_cast<volatile unsigned*>(count) < target) {
-    }
-  }
-  __syncthreads();
-}
+constexpr int chunk = threads * 16, rounds = 9;
 
 struct Mover {
   unsigned smem, barrier, phase = 0;
@@ -142,33 +103,6 @@ __global__ void __launch_bounds__(threads) cycles_of_updates(char* kept, int ste
       __stcg(at, v);
       if (step % 4 == 3) all_arrive(count, arrived += active);
     }
-}
-
-char* allocated(std::size_t bytes) {
-  void* data = nullptr;
-  check(cudaMalloc(&data, bytes)), check(cudaMemset(data, 0, bytes));
-  return static_cast<char*>(data);
-}
-
-// The SMs of each side. SM 0 loads lines, and each SM loads the same after it: from the other side half of them are
-// far.
-std::array<std::vector<int>, 2> sms_by_side(const char* lines, int units) {
-  unsigned* const clocks = reinterpret_cast<unsigned*>(allocated(8 * std::size_t(units)));
-  for (int again = 0; again < 2; ++again)  // the first time code is fetched
-    for (int sm = 0; sm < units; ++sm) {
-      const char* const own = lines + std::size_t(again * units + sm) * probes * 128;
-      each_line<<<units, threads>>>(own, 0, clocks + units);
-      each_line<<<units, threads>>>(own, sm, clocks);
-    }
-  std::vector<unsigned> found(units);
-  check(cudaMemcpy(found.data(), clocks, 4 * std::size_t(units), cudaMemcpyDeviceToHost));
-  std::vector<unsigned> sorted = found;
-  std::sort(sorted.begin(), sorted.end());
-  const unsigned low = sorted[units / 8], high = sorted[units - units / 8];
-  std::array<std::vector<int>, 2> side;
-  for (int sm = 0; sm < units; ++sm) side[found[sm] > (low + high) / 2].push_back(sm);
-  std::fprintf(stderr, "sides %zu %zu clocks %u %u\n", side[0].size(), side[1].size(), low / probes, high / probes);
-  return side;
 }
 
 // By SM, its number among the active ones. both: neighbours in number alternate between the sides.

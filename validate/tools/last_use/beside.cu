@@ -18,7 +18,8 @@ __device__ __forceinline__ void beside(int used, int age, int sweeps, const floa
   for (int step = 0; step < sweeps * places; ++step) {
     float4 v[loads];
 #pragma unroll
-    for (int i = 0; i < loads; ++i) v[i] = __ldcg(kept + (static_cast<long>(chunk) * loads + i) * threads + threadIdx.x);
+    for (int i = 0; i < loads; ++i)
+      v[i] = __ldcg(kept + (static_cast<long>(chunk) * loads + i) * threads + threadIdx.x);
 #pragma unroll
     for (int i = 0; i < loads; ++i) sum += v[i].x + v[i].y + v[i].z + v[i].w;
     if ((chunk += groups) >= chunks) chunk -= chunks;
@@ -29,9 +30,9 @@ __device__ __forceinline__ void beside(int used, int age, int sweeps, const floa
   if (sum == 12345.f) out[threadIdx.x] = sum + own.any(sweeps);
 }
 
-#define BESIDE(USED)                                                                                                \
+#define BESIDE(USED)                                                                                                 \
   extern "C" __global__ void beside##USED(int used, int age, int sweeps, const float4* kept, int chunks, int groups, \
-                                          unsigned* count, float* out) {                                            \
+                                          unsigned* count, float* out) {                                             \
     beside<USED + 72>(used, age, sweeps, kept, chunks, groups, count, out);                                          \
   }
 BESIDE(1024)

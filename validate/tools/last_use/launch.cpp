@@ -4,20 +4,9 @@
 #include <cuda.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
-namespace {
-
-void check(CUresult result, const char* what) {
-  if (result == CUDA_SUCCESS) return;
-  const char* message = nullptr;
-  cuGetErrorString(result, &message);
-  std::fprintf(stderr, "%s: %s\n", what, message);
-  std::exit(3);
-}
-
-}  // namespace
+#include "driver.h"
 
 int main() {
   constexpr int threads = 128, shared_bytes = 197 << 10;  // one block an SM, and little L1

@@ -52,7 +52,7 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
 
 void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
                     std::int64_t fragment) {
-  sample_ = {};
+  sample_ = {}, slices_ = slices_of_all;
   place(shape, pieces, first, fragment);
 }
 
@@ -64,7 +64,7 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   const std::int64_t ways = shape.ways > 0 || fragment == 0 ? shape.ways : shape.capacity / fragment;  // one set
   const std::int64_t all_groups =
       fragment == 0 ? 1
-                    : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices;
+                    : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices_;
   const std::int64_t groups = sample_.every == 1 ? all_groups : sample_.groups;
   room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);

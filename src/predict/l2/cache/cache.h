@@ -136,18 +136,18 @@ class L2Cache {
   static constexpr int absent = -1;               // previous of a line that is in no list
   static constexpr int written = -2, never = -3;  // previous of contents that are not unwritten
 
-  static constexpr int slices = 8;  // sets of different chance, each with a part of a piece
+  static constexpr int slices_of_sample = 8, slices_of_all = 2;
   // While fragments are cut: the last one of a slice and those around it, from number `begin` to `end`, lie in groups
   // that follow one another, of a number `to_group` larger.
   struct Turn {
     std::int64_t begin = 0, end = 0, to_group = 0;
   };
-  using Turns = std::array<Turn, slices>;
+  using Turns = std::array<Turn, slices_of_sample>;
 
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
   void cut_piece(const CachePiece& piece, Turns& turns, double share, std::int64_t groups, std::int64_t bytes);
-  static Turn turn_of(int slice, std::int64_t number, std::int64_t groups);
+  Turn turn_of(int slice, std::int64_t number, std::int64_t groups) const;
   void place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
   void choose_sample(std::int64_t groups);
@@ -177,9 +177,10 @@ class L2Cache {
 
   // Of `every` groups of a slice that lie side by side one is looked after, if more than one is one of them.
   struct Sample {
-    std::int64_t every = 1, groups = 0;           // groups: that are looked after
-    double stands_for = 1;                        // groups, each of those
-    std::array<std::vector<int>, slices> next{};  // by group of a slice: the first of those that is there or later
+    std::int64_t every = 1, groups = 0;  // groups: that are looked after
+    double stands_for = 1;               // groups, each of those
+    std::array<std::vector<int>, slices_of_sample>
+        next{};  // by group of a slice: the first of those that is there or later
 
     std::int64_t next_group(int slice, std::int64_t group) const {
       return every == 1 ? group : next[static_cast<std::size_t>(slice)][static_cast<std::size_t>(group)];
@@ -192,7 +193,8 @@ class L2Cache {
     int end, last;  // end: of those that wait; last: place of the queue
   };
 
-  std::array<Turns, 2> cut_;  // of an entry's pieces in turn: those of two arrays lie far apart
+  int slices_ = slices_of_all;  // sets of different chance, each with a part of a piece
+  std::array<Turns, 2> cut_;    // of an entry's pieces in turn: those of two arrays lie far apart
   Sample sample_;
   int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition

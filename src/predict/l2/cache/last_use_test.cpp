@@ -38,18 +38,18 @@ SweptParts simulated(const CacheShape& shape, const nlohmann::json& file, const 
       first.push_back(static_cast<int>(pieces.size()));
     }
   L2Cache cache;
-  cache.reset(shape, pieces, first);
-  std::int64_t read = 0, written = 0;
+  cache.reset_sample(shape, pieces, first);
+  using Use = L2Cache::Use;
   for (int step = 0; step < sweeps * places; ++step)
     for (int block = 0; block < blocks; ++block) {
       const int begin = apart ? block * 5 % places : 0, side = block % 2;
-      written += cache.store_by(block * places + (step + begin) % places, side).written;
+      cache.later(Use::store, block * places + (step + begin) % places, side, 0);
       if (step < age) continue;
-      const int loaded = block * places + (step + begin - age) % places;
-      read += last_use ? cache.read_last(loaded, side) : cache.read(loaded, side);
+      cache.later(last_use ? Use::read_last : Use::read, block * places + (step + begin - age) % places, side, 1);
     }
+  const L2Cache::Tallies found = cache.settle();
   const auto stored = static_cast<double>(used * threads * blocks * sweeps);
-  return {static_cast<double>(read) / stored, static_cast<double>(written) / stored};
+  return {static_cast<double>(found[1].lacked) / stored, static_cast<double>(found[0].written) / stored};
 }
 
 // Root of the mean squared difference from the counters.

@@ -1,0 +1,42 @@
+// The code of all warps of a simulated SM: start of a block, loop and end, one behind the other.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "simulate/sm.h"
+
+namespace tilescope::sm_state {
+
+struct CodeOperation : SmOperation {
+  bool in_order = false;  // other schedulers see what it does, or that a pass ends
+  bool holds = false;     // a scoreboard
+};
+
+struct SmCode {
+  SmCode(const std::vector<SmOperation>& program, const SmEnds& ends)
+      : loop(static_cast<std::uint32_t>(ends.start.size())),
+        loop_end(static_cast<std::uint32_t>(loop + program.size())),
+        end(static_cast<std::uint32_t>(loop_end + ends.end.size())) {
+    operations.reserve(end);
+    for (const auto* part : {&ends.start, &program, &ends.end})
+      for (const SmOperation& operation : *part) add(operation);
+    if (loop_end > loop) operations[loop_end - 1].in_order = true;
+  }
+
+  std::vector<CodeOperation> operations;
+  std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last of all
+
+ private:
+  void add(const SmOperation& operation) {
+    constexpr std::uint8_t none = IssueControl::no_scoreboard;
+    CodeOperation& op = operations.emplace_back(CodeOperation{operation});
+    op.result_board = std::min(op.result_board, none), op.operand_board = std::min(op.operand_board, none);
+    op.wait_mask = static_cast<std::uint8_t>(op.wait_mask & ((1u << none) - 1));
+    op.holds = op.result_board < none || op.operand_board < none;
+    op.in_order =
+        op.part == SmPart::memory || op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive;
+  }
+};
+
+}  // namespace tilescope::sm_state

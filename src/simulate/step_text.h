@@ -1,0 +1,101 @@
+// The text of a program of steps, read: sections by name, each a line an instruction: stall count, scoreboards of
+// result and operands, mask of scoreboards, text. A kernel's code has thousands of lines and a hundred kinds of
+// instructions, which differ in registers alone: each kind is read once.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "kernel/code/sass/operands.h"
+#include "simulate/step_programs.h"
+
+namespace tilescope::step_text {
+
+// Four numbers at the front of a line, each behind spaces; what follows is left in `text`.
+inline bool take_control(std::string_view& text, IssueControl& control) {
+  const auto spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); };
+  const auto take = [&](auto& number) {
+    spaces();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return error == std::errc{};
+  };
+  const bool all = take(control.stall) && take(control.result_scoreboard) && take(control.operand_scoreboard) &&
+                   take(control.wait_mask);
+  spaces();
+  return all;
+}
+
+// Guard, opcode and modifiers.
+inline std::string_view name_of(std::string_view text) {
+  std::size_t start = 0;
+  if (text.starts_with('@')) start = std::min(text.find_first_not_of(' ', text.find(' ')), text.size());
+  return text.substr(0, text.find(' ', start));
+}
+
+// `symbol`: of the instance, for messages. The program points into `text`.
+inline StepProgram read(std::string_view text, const std::filesystem::path& file, const std::string& symbol) {
+  StepProgram program;
+  std::vector<StepLine>* section = &program.step;
+  std::unordered_map<std::string_view, std::uint32_t> kinds;
+  std::vector<std::string> labels;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.find(' ') == line.npos) {
+      const auto named = std::find_if(std::begin(StepProgram::sections), std::end(StepProgram::sections),
+                                      [&](const auto& each) { return each.name == line; });
+      if (named != std::end(StepProgram::sections)) {
+        section = &(program.*named->lines);
+        continue;
+      }
+    }
+    StepLine& step = section->emplace_back(StepLine{.text = line});
+    const bool controlled = take_control(step.text, step.control);
+    const auto [kind, is_new] = kinds.try_emplace(name_of(step.text), static_cast<std::uint32_t>(program.kinds.size()));
+    step.kind = kind->second;
+    if (controlled && (!is_new || parse_instruction(step.text, program.kinds.emplace_back(), labels))) continue;
+    throw InputError(Diagnostic{
+        .file = file.string(), .path = symbol, .message = fmt::format("has '{}', which is no instruction", line)});
+  }
+  return program;
+}
+
+inline Instruction instruction_of(const StepLine& line) {
+  Instruction instruction{.control = line.control};
+  std::vector<std::string> labels;
+  parse_instruction(line.text, instruction, labels);  // `read` has refused what is none
+  return instruction;
+}
+
+inline std::vector<SmOperation> operations(const SmMachine& machine, const StepProgram& program,
+                                           const std::vector<StepLine>& lines, int warps) {
+  std::vector<std::optional<SmOperation>> known(program.kinds.size());
+  SmWay way;
+  way.operations.reserve(lines.size());
+  for (const StepLine& line : lines) {
+    const Instruction& kind = program.kinds[line.kind];
+    std::optional<SmOperation>& own = known[line.kind];
+    if (own) {
+      SmMachine::set_control(line.control, *own);
+      way.add(kind.opcode, *own);
+      continue;
+    }
+    const SmOperation operation = machine.operation(instruction_of(line), warps);
+    way.add(kind.opcode, operation);
+    // Operands tell which barrier, group or descriptor.
+    const bool by_name = operation.effect == SmEffect::none || operation.effect == SmEffect::copy;
+    if (by_name && !kind.opcode.ends_with("GMMA")) own = operation;
+  }
+  return std::move(way.operations);
+}
+
+}  // namespace tilescope::step_text
