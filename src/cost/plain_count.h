@@ -52,4 +52,20 @@ inline PlainCount repeated_count(const Nest& nest, AxisBits array, int last, boo
   return count;
 }
 
+// repeated_count(...).of(nest), for who asks once.
+inline std::int64_t plain_repeated(const Nest& nest, AxisBits array, int last, bool whole_tiles = false) {
+  std::int64_t count = 1;
+  AxisBits sizes = array;
+  for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
+    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
+    const AxisBits own = whole_tiles ? sizes & bit(loop.axis) : 0;
+    if (own != 0) sizes &= ~own, count = checked_mul(count, loop.tile);
+    if (loop.trips > 1 && (own != 0 || (i <= last && !Nest::carries(array, loop))))
+      count = checked_mul(count, loop.trips);
+  }
+  for (; sizes != 0; sizes &= sizes - 1)
+    count = checked_mul(count, nest.sizes[static_cast<std::size_t>(std::countr_zero(sizes))]);
+  return count;
+}
+
 }  // namespace tilescope

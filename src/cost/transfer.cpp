@@ -54,11 +54,10 @@ std::int64_t repeats(const Nest& nest, int i, int last) {
   return nest.loops[static_cast<std::size_t>(i)].trips;
 }
 
-// Sum over all combinations of the loops up to `last` of the tile's extent over `axes`.
+// Sum over all combinations of the loops up to `last` of the tile's extent over `axes`; of a nest that is not plain.
 std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int last, bool whole_tiles) {
   const AxisBits array = bits(axes);
   std::int64_t count = 1;
-  if (plain(nest)) return repeated_count(nest, array, last, whole_tiles).of(nest);
   const bool split_keys = nest.keys_are_chunked();
   if (nest.guarded())
     count = pair_factor(nest, live, has(axes, nest.diagram->guard->query), has(axes, nest.diagram->guard->key), last);
@@ -177,6 +176,12 @@ bool moves(const Nest& nest, AxisBits array, int position) {
   return loop.trips > 1 && (loop.group || Nest::carries(array, loop));
 }
 
+int last_moving(const Nest& nest, AxisBits array, bool resident) {
+  int last = static_cast<int>(nest.loop_count) - 1;
+  while (resident && last >= 0 && !moves(nest, array, last)) --last;
+  return last;
+}
+
 // Whether the guarded pair of loops has one live tile as far as the array and the blocks are concerned: then it does
 // not move the array's tile.
 bool pair_stands_still(const Nest& nest, const NestSums& live, Axes array) {
@@ -204,33 +209,8 @@ bool parts_may_stand_still(const Nest& nest, Axes array) {
   return false;
 }
 
-}  // namespace
-
-int last_loop(const Nest& nest, Axes array, bool resident) {
-  int last = static_cast<int>(nest.loop_count) - 1;
-  const AxisBits axes = bits(array);
-  while (resident && last >= 0 && !moves(nest, axes, last)) --last;
-  return last;
-}
-
-std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array) {
-  return pair_factor(nest, live, has(array, nest.diagram->guard->query), has(array, nest.diagram->guard->key),
-                     last_loop(nest, array));
-}
-
-std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles) {
-  return kept_values(nest, array, last_loop(nest, array), whole_tiles);
-}
-
-std::int64_t total_tiles(const Nest& nest, AxisId axis) {
-  if (nest.chunked.present() && nest.chunked.of == axis) return nest.chunked.tiles();
-  const BoundLoop* loop = nest.loop_over(axis);
-  return loop ? loop->trips : 1;
-}
-
-std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
-  if (plain(nest))
-    return repeated_count(nest, bits(array), last_loop(nest, array, options.resident), options.whole_tiles).of(nest);
+// Of a nest that is not plain.
+std::int64_t touched_in_parts(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
   if (options.resident && parts_may_stand_still(nest, array)) {
     const auto of_part = [&](std::int64_t chunk) {
       const Nest part = nest.part_of(chunk);
@@ -248,9 +228,34 @@ std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, 
       if (i != nest.query_loop && i != nest.key_loop && moves(nest, bits(array), i)) last = i;
     return repeated(nest, live, array, last, options.whole_tiles);
   }
-  const int last = last_loop(nest, array, options.resident);
+  const int last = last_moving(nest, bits(array), options.resident);
   const std::int64_t values = repeated(nest, live, array, last, options.whole_tiles);
   return options.resident && nest.guarded() ? values - kept_values(nest, array, last, options.whole_tiles) : values;
+}
+
+}  // namespace
+
+int last_loop(const Nest& nest, Axes array, bool resident) { return last_moving(nest, bits(array), resident); }
+
+std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array) {
+  return pair_factor(nest, live, has(array, nest.diagram->guard->query), has(array, nest.diagram->guard->key),
+                     last_loop(nest, array));
+}
+
+std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles) {
+  return kept_values(nest, array, last_loop(nest, array), whole_tiles);
+}
+
+std::int64_t total_tiles(const Nest& nest, AxisId axis) {
+  if (nest.chunked.present() && nest.chunked.of == axis) return nest.chunked.tiles();
+  const BoundLoop* loop = nest.loop_over(axis);
+  return loop ? loop->trips : 1;
+}
+
+std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
+  if (!plain(nest)) return touched_in_parts(nest, live, array, options);
+  const AxisBits axes = bits(array);
+  return plain_repeated(nest, axes, last_moving(nest, axes, options.resident), options.whole_tiles);
 }
 
 StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, const Stored& how) {
@@ -260,6 +265,7 @@ StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, co
 }
 
 std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array, bool whole_tiles) {
+  if (plain(nest)) return plain_repeated(nest, bits(array), -1, whole_tiles);
   if (!nest.guarded()) return repeated(nest, live, array, -1, whole_tiles);
   const bool query = has(array, nest.diagram->guard->query), key = has(array, nest.diagram->guard->key);
   const auto chunk_of_keys = [&](AxisId axis) {
@@ -275,7 +281,9 @@ std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array,
 }
 
 std::int64_t visited_points(const Nest& nest, const NestSums& live, Axes axes, bool whole_tiles) {
-  return repeated(nest, live, axes, static_cast<int>(nest.loop_count) - 1, whole_tiles);
+  const int last = static_cast<int>(nest.loop_count) - 1;
+  if (plain(nest)) return plain_repeated(nest, bits(axes), last, whole_tiles);
+  return repeated(nest, live, axes, last, whole_tiles);
 }
 
 }  // namespace tilescope

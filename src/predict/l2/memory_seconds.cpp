@@ -73,11 +73,11 @@ double asked_together(double units, std::size_t groups) {
 }
 
 double tiles_at_work(const BoundIsland& bound, ArrayId id, std::int64_t blocks) {
-  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  const AxisBits axes = bits(bound.plan.schedule.diagram.array(id).axes);
   std::array<bool, max_loops> own{};
   std::int64_t tiles = 1;
   for (std::size_t i = 0; i < bound.nest.loop_count; ++i)
-    if (bound.nest.loops[i].group && bound.nest.carries(axes, bound.nest.loops[i].axis))
+    if (bound.nest.loops[i].group && Nest::carries(axes, bound.nest.loops[i]))
       own[i] = true, tiles *= bound.nest.loops[i].trips;
   if (tiles == 1) return 1;
   if (bound.point.l2 != L2Model::walk) {  // as if blocks of one tile followed one another

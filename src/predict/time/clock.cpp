@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tilescope {
 namespace {
@@ -15,6 +16,45 @@ double total(std::span<const LaunchTime> launches, double hz, double gaps) {
 // Energy a FLOP was measured with m64n256, A and B from shared memory, whose bytes count apart: 64 and 256 rows of k
 // elements, half the bytes a FLOP where these take one byte.
 double operand_bytes_per_flop(Format format) { return (64.0 + 256.0) * bits(format) / 8 / (2.0 * 64 * 256); }
+
+struct Seen {
+  double place, value;
+};
+
+// Where a rising function passes 0 between two places, found in 26 steps that halve the range: the last place that is
+// not above 0. Its value was seen at two places around it. Chords (the Illinois method) show closely where it is, so
+// that most of the steps need no value.
+template <class Function>
+double halved_to(double low, double high, Seen under, Seen over, const Function& value_at) {
+  const double close = high * 2e-8;                  // the last steps are as long
+  double within = under.place, beyond = over.place;  // the nearest places that were seen
+  double below = under.value, above = over.value;    // for the next chord
+  int side = 0;                                      // of the last guess
+  const auto see = [&](double place) {
+    const double value = value_at(place);
+    (value <= 0 ? within : beyond) = place;
+    return value;
+  };
+  double guess = beyond, before = within;
+  for (int i = 0; i < 12 && std::abs(guess - before) > close; ++i) {
+    const double next = within - below * (beyond - within) / (above - below);
+    if (!(next > within && next < beyond)) break;
+    before = std::exchange(guess, next);
+    const double value = see(next);
+    const int now = value <= 0 ? -1 : 1;
+    if (now < 0) below = value, above = side == now ? above / 2 : above;
+    else above = value, below = side == now ? below / 2 : below;
+    side = now;
+  }
+  for (const double near : {guess - close, guess + close})
+    if (near > within && near < beyond) see(near);
+  for (int i = 0; i < 26; ++i) {
+    const double middle = (low + high) / 2;
+    if (middle > within && middle < beyond) see(middle);
+    (middle <= within ? low : high) = middle;
+  }
+  return low;
+}
 
 }  // namespace
 
@@ -88,14 +128,17 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const L
   const auto watts = [&](double hz) {
     return base + (energy.memory + on_chip * std::pow(hz / most, exponent)) / total(launches, hz, gaps);
   };
-  if (watts(most) <= limit) return {.hz = most, .watts = watts(most)};
-  double low = most / 4, high = most;
-  if (watts(low) > limit) return {.hz = low, .watts = limit};
-  for (int i = 0; i < 26; ++i) {
-    const double middle = (low + high) / 2;
-    (watts(middle) <= limit ? low : high) = middle;
-  }
-  return {.hz = low, .watts = watts(low)};
+  const double watts_at_most = watts(most);
+  if (watts_at_most <= limit) return {.hz = most, .watts = watts_at_most};
+  const double least = most / 4;
+  Seen under{most, watts_at_most - limit}, over = under;
+  do {
+    if (under.place == least) return {.hz = least, .watts = limit};
+    over = under, under.place = std::max(least, under.place * 0.75);
+    under.value = watts(under.place) - limit;
+  } while (under.value > 0);
+  const double hz = halved_to(least, most, under, over, [&](double clock) { return watts(clock) - limit; });
+  return {.hz = hz, .watts = watts(hz)};
 }
 
 }  // namespace tilescope

@@ -29,9 +29,10 @@ FirstTiles first_tiles(const BoundIsland& bound, const LaunchCounts& counts) {
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     if (!loads(bound, id)) continue;
+    const AxisBits axes = bits(diagram.array(id).axes);
     std::int64_t sharers = 1;  // blocks that begin with the same tile
     for (const BoundLoop& loop : bound.nest.all())
-      if (loop.group && !bound.nest.carries(diagram.array(id).axes, loop.axis)) sharers *= loop.trips;
+      if (loop.group && !Nest::carries(axes, loop)) sharers *= loop.trips;
     bytes += static_cast<double>(ceil_div(first, sharers)) *
              static_cast<double>(asked_ahead(bound, id) * tile_bytes(bound, id));
   }

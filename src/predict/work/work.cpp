@@ -85,9 +85,16 @@ std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_s
   return checked_mul(row_steps / steps, ceil_div(steps, lanes) * lanes);
 }
 
+bool states_nothing(const WorkRates& rate) {
+  return rate.per_score == 0 && rate.per_row_step == 0 && rate.per_row == 0 && rate.per_output_step == 0 &&
+         rate.per_output == 0 && rate.per_masked_score == 0 && rate.per_thread_step == 0 && rate.per_element.empty() &&
+         rate.per_element_step.empty();
+}
+
 void add_pipes(const BoundIsland& bound, Work& work) {
   const int scores = score_array(bound), output = output_array(bound);
   if (scores < 0 || output < 0) return;
+  if (std::all_of(bound.how.work.begin(), bound.how.work.end(), states_nothing)) return;
   const Diagram& diagram = bound.plan.schedule.diagram;
   const auto& score_axes = diagram.arrays[static_cast<std::size_t>(scores)].axes;
   const auto& output_axes = diagram.arrays[static_cast<std::size_t>(output)].axes;
@@ -104,6 +111,7 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const std::int64_t threads = checked_mul(consumer_warps(bound), lanes_of_warp(bound));
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
+    if (states_nothing(rate)) continue;
     std::int64_t& of_outputs = work.of_outputs[i];
     for (const auto& [array, number] : rate.per_element) of_outputs += scaled(number, elements(bound, array, false));
     for (const auto& [array, number] : rate.per_element_step)
