@@ -179,7 +179,10 @@ TEST_CASE("the rows of one kernel, read alone, answer what all rows answer") {
     for (const std::string& gpu : gpus)
       for (const char* quantity : {"seconds", "seconds_cold", "hbm_read_bytes"})
         for (const char* regime : {"short", "memory", "compute", "spills"}) {
-          CAPTURE(kernel << " " << gpu << " " << quantity << " " << regime);
+          CAPTURE(kernel);
+          CAPTURE(gpu);
+          CAPTURE(quantity);
+          CAPTURE(regime);
           const ErrorQuery query{gpu, kernel, quantity, regime, {{"q_len", 1e6}, {"head_dim", 16}}};
           const auto found = own.find(query), wanted = all.find(query);
           REQUIRE(found.has_value() == wanted.has_value());
