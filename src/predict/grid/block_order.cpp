@@ -74,11 +74,10 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
   for (std::size_t i = bound.nest.loop_count; i-- > 0;) {
     const BoundLoop& loop = bound.nest.loops[i];
     if (!loop.group) continue;
-    const GridDimension dimension = dimension_of(bound, loop);
-    loops_[loop_count_++] = {dimension, i, loop.trips};
-    std::int64_t& trips = count_[static_cast<std::size_t>(dimension)];
+    std::int64_t& trips = count_[static_cast<std::size_t>(dimension_of(bound, loop))];
     trips = checked_mul(trips, loop.trips);
   }
+  list_loops();
   for (const GridDimensionRow& row : EnumTable<GridDimension>::rows) {
     falls_[static_cast<std::size_t>(row.value)] = falls(bound, row.value);
     blocks_ = checked_mul(blocks_, count(row.value));
@@ -97,6 +96,7 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
     section_ = section_heads(bound);
     cut_heads_ = across_batches_ ? checked_mul(count(heads), count(batch)) : count(heads);
     for (const GridDimension dimension : bound.how.sections->order) add(inside_, inside_count_, dimension);
+    leave_to_sections();
   }
   const Nest& nest = bound.nest;
   if (!nest.guarded()) return;
@@ -106,31 +106,59 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
       live_.push_back(nest.live_tiles_of_chunk(chunk));
 }
 
-// Loops of one dimension count together, the inner one fastest.
-void BlockOrder::place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const {
-  if (falls_[static_cast<std::size_t>(dimension)]) trip = count(dimension) - 1 - trip;
-  for (std::size_t i = 0; i < loop_count_; ++i) {
-    if (loops_[i].dimension != dimension) continue;
-    place[loops_[i].loop] = take_digit(trip, loops_[i].trips);
+void BlockOrder::list_loops() {
+  std::size_t listed = 0;
+  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+    for (std::size_t i = bound_.nest.loop_count; i-- > 0;) {
+      const BoundLoop& loop = bound_.nest.loops[i];
+      if (loop.group && static_cast<std::size_t>(dimension_of(bound_, loop)) == dimension)
+        loops_[listed++] = {i, loop.trips};
+    }
+    first_loop_[dimension + 1] = listed;
   }
+}
+
+// The grid orders the dimensions that sections do not.
+void BlockOrder::leave_to_sections() {
+  for (std::size_t i = 0; i < inside_count_; ++i) per_head_ *= inside_[i].dimension == heads ? 1 : inside_[i].count;
+  const auto of_sections = [&](const Digit& digit) {
+    const auto same = [&](const Digit& inside) { return inside.dimension == digit.dimension; };
+    return std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) ||
+           (across_batches_ && digit.dimension == batch);
+  };
+  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(order_count_);
+  order_count_ = static_cast<std::size_t>(std::remove_if(order_.begin(), end, of_sections) - order_.begin());
+}
+
+// Loops of one dimension count together, the inner one fastest; the last one takes what is left.
+void BlockOrder::place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const {
+  const auto number = static_cast<std::size_t>(dimension);
+  const std::size_t end = first_loop_[number + 1];
+  if (falls_[number]) trip = count_[number] - 1 - trip;
+  for (std::size_t i = first_loop_[number]; i < end; ++i)
+    place[loops_[i].loop] = i + 1 < end ? take_digit(trip, loops_[i].trips) : trip;
 }
 
 BlockPlace BlockOrder::at(std::int64_t number) const {
   BlockPlace result{};
-  if (section_ == 0) {
-    for (std::size_t i = 0; i < order_count_; ++i) {
-      const std::int64_t trip = take_digit(number, order_[i].count);
-      place(result, order_[i].dimension, trip);
-    }
-    return result;
+  if (section_ > 0) number = place_in_section(result, number);
+  for (std::size_t i = 0; i < order_count_; ++i) {
+    const std::int64_t trip = take_digit(number, order_[i].count);
+    place(result, order_[i].dimension, trip);
   }
-  std::int64_t per_head = 1;  // blocks of a head inside a section
-  for (std::size_t i = 0; i < inside_count_; ++i) per_head *= inside_[i].dimension == heads ? 1 : inside_[i].count;
-  const std::int64_t cut = number / (cut_heads_ * per_head);
-  std::int64_t within = number % (cut_heads_ * per_head);
-  if (smaller_first_) within = (within + cut_heads_ / section_ * section_ * per_head) % (cut_heads_ * per_head);
-  const std::int64_t section = within / (section_ * per_head), first = section * section_;
-  std::int64_t rest = within - first * per_head, head = 0;
+  return result;
+}
+
+// Sets the dimensions that sections order. The number of those that they do not, as the grid has them.
+std::int64_t BlockOrder::place_in_section(BlockPlace& result, std::int64_t number) const {
+  const std::int64_t of_cut = cut_heads_ * per_head_, of_section = section_ * per_head_;
+  std::int64_t cut = number, within = take_digit(cut, of_cut);
+  if (smaller_first_) {
+    within += cut_heads_ / section_ * of_section;
+    if (within >= of_cut) within -= of_cut;
+  }
+  std::int64_t section = within, rest = take_digit(section, of_section), head = 0;
+  const std::int64_t first = section * section_;
   for (std::size_t i = 0; i < inside_count_; ++i) {
     const bool is_head = inside_[i].dimension == heads;
     const std::int64_t count = is_head ? std::min(section_, cut_heads_ - first) : inside_[i].count;
@@ -138,18 +166,9 @@ BlockPlace BlockOrder::at(std::int64_t number) const {
     if (is_head) head = first + trip;
     else place(result, inside_[i].dimension, trip);
   }
-  place(result, heads, head % count(heads));
-  std::int64_t outer = cut;  // dimensions that sections do not order, as the grid has them
-  if (across_batches_) place(result, batch, head / count(heads));
-  for (std::size_t i = 0; i < order_count_; ++i) {
-    const auto same = [&](const Digit& digit) { return digit.dimension == order_[i].dimension; };
-    if (std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) ||
-        (across_batches_ && order_[i].dimension == batch))
-      continue;
-    const std::int64_t trip = take_digit(outer, order_[i].count);
-    place(result, order_[i].dimension, trip);
-  }
-  return result;
+  place(result, heads, take_digit(head, count(heads)));
+  if (across_batches_) place(result, batch, head);
+  return cut;
 }
 
 std::int64_t BlockOrder::steps(const BlockPlace& place) const {

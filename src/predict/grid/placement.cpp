@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
-#include <queue>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -17,20 +18,48 @@ constexpr double least_pace = 1e-3;  // where one more block adds nothing
 struct PlacingUnit {
   std::vector<double> left;  // work of each block on the unit, the oldest first
   double at = 0;             // the time of `left`
-  std::int64_t version = 0;  // of the last event put in the queue
-  bool changed = false;      // since then
+  bool changed = false;      // since its next end was announced
 };
 
-struct PlacingEvent {
-  double time;
-  std::int64_t unit, version;
-  bool operator>(const PlacingEvent& other) const { return time != other.time ? time > other.time : unit > other.unit; }
+// Units by the time at which their next block ends: a tournament, so that a new time takes few comparisons.
+class NextEnds {
+ public:
+  explicit NextEnds(std::size_t units) : places_(std::bit_ceil(units)), times_(places_, never), first_of_(2 * places_) {
+    std::iota(first_of_.begin() + static_cast<std::ptrdiff_t>(places_), first_of_.end(), 0);
+    for (std::size_t at = places_; at-- > 1;) first_of_[at] = first_of_[2 * at];
+  }
+  void set(std::size_t unit, double time) {
+    times_[unit] = std::min(time, std::numeric_limits<double>::max());
+    play(unit);
+  }
+  void clear(std::size_t unit) {
+    times_[unit] = never;
+    play(unit);
+  }
+  bool empty() const { return time() == never; }
+  // The unit that comes first, of several the one with the lowest number; and its time.
+  std::size_t unit() const { return first_of_[1]; }
+  double time() const { return times_[unit()]; }
+
+ private:
+  static constexpr double never = std::numeric_limits<double>::infinity();
+
+  void play(std::size_t unit) {
+    for (std::size_t at = (places_ + unit) / 2; at > 0; at /= 2) {
+      const std::uint32_t left = first_of_[2 * at], right = first_of_[2 * at + 1];
+      first_of_[at] = times_[right] < times_[left] ? right : left;
+    }
+  }
+
+  std::size_t places_;
+  std::vector<double> times_;
+  std::vector<std::uint32_t> first_of_;  // of pairs, then of pairs of pairs, from the end to the start
 };
 
 class Device {
  public:
   Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks)
-      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {
+      : units_(static_cast<std::size_t>(units)), clocks_(clocks), ends_(units_.size()) {
     const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
     for (std::size_t j = 1; j <= static_cast<std::size_t>(resident); ++j)
       done_by_[j] = static_cast<double>(j) * (clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1);
@@ -50,17 +79,17 @@ class Device {
     freed_.clear();
     for (const std::int64_t unit : changed_) announce(unit);
     changed_.clear();
-    while (!events_.empty()) {
-      const PlacingEvent event = events_.top();
-      if (!freed_.empty() && event.time > time * (1 + 1e-12)) break;
-      events_.pop();
-      PlacingUnit& u = units_[static_cast<std::size_t>(event.unit)];
-      if (event.version != u.version) continue;
-      advance(event.unit, event.time);
+    while (!ends_.empty()) {
+      const double now = ends_.time();
+      if (!freed_.empty() && now > time * (1 + 1e-12)) break;
+      const auto unit = static_cast<std::int64_t>(ends_.unit());
+      PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+      advance(unit, now);
       u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
-      if (!u.left.empty() && next_of(u).second <= event.time * 1e-12) announce(event.unit);  // another one ends with it
-      else change(event.unit);
-      freed_.push_back(event.unit), time = event.time;
+      ends_.clear(static_cast<std::size_t>(unit));
+      if (!u.left.empty() && next_of(u).second <= now * 1e-12) announce(unit);  // another one ends with it
+      else change(unit);
+      freed_.push_back(unit), time = now;
     }
     return freed_;
   }
@@ -100,18 +129,16 @@ class Device {
   }
   void announce(std::int64_t unit) {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
-    u.changed = false, ++u.version;
-    if (u.left.empty()) return;
-    events_.push({u.at + std::max(0.0, next_of(u).second), unit, u.version});
+    u.changed = false;
+    if (!u.left.empty()) ends_.set(static_cast<std::size_t>(unit), u.at + std::max(0.0, next_of(u).second));
   }
 
   std::vector<PlacingUnit> units_;
-  std::int64_t resident_;
   const BlockClocks& clocks_;
   std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
   std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
   std::vector<std::int64_t> freed_, changed_;
-  std::priority_queue<PlacingEvent, std::vector<PlacingEvent>, std::greater<>> events_;
+  NextEnds ends_;
   double busy_ = 0;
 };
 
@@ -170,6 +197,10 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
   // Of places that are free at the same time, those on the emptiest units come first.
   std::vector<std::int64_t> free, later;
   while (!(free = device.end(placed.clocks)).empty()) {
+    if (free.size() == 1 && next < steps.size()) {
+      device.start(free.front(), placed.clocks, work(steps[next++]));
+      continue;
+    }
     while (!free.empty() && next < steps.size()) {
       std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) {
         return std::pair(device.held(a), a) < std::pair(device.held(b), b);

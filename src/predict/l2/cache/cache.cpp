@@ -3,36 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "base/parallel.h"
 #include "predict/l2/cache/piece_uses.h"
 
 namespace tilescope {
 namespace {
-
-constexpr std::int64_t finest_piece = 64 << 10;  // bytes
-// Of sampled sets. Homes alternate by as much (hardware/README.md), and finer ones change nothing.
-constexpr std::int64_t sampled_piece = 4 << 10;
-constexpr std::int64_t sampled_groups = 256;  // at least, of all slices: the sum of their misses is within a percent
-constexpr std::int64_t small_part = 16;       // of an entry: a smaller piece comes and goes with the others
-constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces,
-constexpr std::int64_t most_groups = 1 << 18;     // and so is a larger L2
-
-// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): unrelated values of consecutive numbers. One product by a constant does
-// not do: its values lie a constant distance apart, which fills sets too evenly or not, by the number of sets.
-std::uint64_t unrelated(std::uint64_t number) {
-  number *= 0x9E3779B97F4A7C15u;
-  number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9u;
-  number = (number ^ (number >> 27)) * 0x94D049BB133111EBu;
-  return number ^ (number >> 31);
-}
-
-std::int64_t bytes_of(std::span<const CachePiece> pieces) {
-  std::int64_t all = 0;
-  for (const CachePiece& each : pieces) all += each.bytes;
-  return all;
-}
 
 // Where the curve of percentages passes one half, in a straight line between its points; 0: there is no curve.
 double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {
@@ -74,97 +50,6 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
   return shape;
 }
 
-// Which sets an address has is not known in detail. Assumed: every period of addresses goes round the sets once, from a
-// place of its own. Contiguous data is then even but for its ends, as sweeps of one range show (misses begin at 0.93 of
-// the room and are complete at 1.15), and ranges far apart are independent. Slices of the L2 have chances of their own.
-void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups,
-                  std::int64_t bytes) {
-  fragments_.clear(), first_.clear();
-  first_.reserve(first.size()), cut_.fill({});
-  if (bytes > 0)
-    fragments_.reserve(slices_ * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
-  for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
-    first_.push_back(static_cast<int>(fragments_.size()));
-    const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
-                                         static_cast<std::size_t>(first[entry + 1] - first[entry]));
-    if (bytes > 0) cut_entry(of_entry, groups / slices_, bytes);
-    else  // no sets: each entry is looked after whole
-      for (const CachePiece& piece : of_entry)
-        if (piece.bytes > 0) fragments_.push_back({0, static_cast<int>(piece.bytes / partitions_)});
-  }
-  first_.push_back(static_cast<int>(fragments_.size()));
-}
-
-void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes) {
-  const std::int64_t all = bytes_of(pieces);
-  std::int64_t of_small = 0;
-  const auto small = [&](const CachePiece& piece) { return piece.bytes * small_part < all; };
-  for (const CachePiece& piece : pieces)
-    if (small(piece)) of_small += piece.bytes;
-  // Of a byte of a large piece, with its part of the small ones, at each home of a slice.
-  const double share = static_cast<double>(all) / static_cast<double>((all - of_small) * partitions_ * slices_);
-  for (const CachePiece& piece : pieces) {
-    if (small(piece)) continue;
-    std::int64_t number = piece.address / bytes;
-    for (std::int64_t at = piece.address; at < piece.address + piece.bytes; ++number) {
-      const std::int64_t end = std::min((number + 1) * bytes, piece.address + piece.bytes);
-      const int part = static_cast<int>(std::lround(static_cast<double>(end - at) * share));
-      for (int slice = 0; slice < slices_; ++slice) {
-        Turn& turn = cut_[static_cast<std::size_t>(slice)];
-        if (number < turn.begin || number >= turn.begin + groups) turn = turn_of(slice, number, groups);
-        const std::int64_t turned = number - turn.begin + turn.from, group = turned < groups ? turned : turned - groups;
-        const auto at_group = static_cast<std::size_t>(group * slices_ + slice);
-        if (const int own = sample_.every == 1 ? static_cast<int>(at_group) : sample_.number[at_group]; own >= 0)
-          fragments_.push_back({own, part});
-      }
-      at = end;
-    }
-  }
-}
-
-// Periods of slices begin at addresses of their own.
-L2Cache::Turn L2Cache::turn_of(int slice, std::int64_t number, std::int64_t groups) const {
-  const auto chance = [&](std::int64_t of) {
-    return static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(of)) >> 33) % groups;
-  };
-  const std::int64_t phase = chance((std::int64_t{1} << 40) + slice), period = (number + phase) / groups;
-  return {.begin = period * groups - phase, .from = chance(period * slices_ + slice + 1)};
-}
-
-std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces) {
-  if (shape.ways == 0) return 0;
-  const std::int64_t all = bytes_of(pieces);
-  std::int64_t bytes = finest_piece;
-  while (all / bytes > most_fragments || shape.capacity / shape.ways / bytes > most_groups) bytes *= 2;
-  return bytes;
-}
-
-void L2Cache::choose_sample(std::int64_t groups) {
-  sample_ = {.every = std::max<std::int64_t>(1, groups / sampled_groups)};
-  const std::int64_t of_a_slice = groups / slices_, runs = of_a_slice / sample_.every;
-  if (sample_.every == 1) return;
-  sample_.groups = runs * slices_, sample_.stands_for = static_cast<double>(of_a_slice) / static_cast<double>(runs);
-  sample_.number.assign(static_cast<std::size_t>(groups), -1);
-  for (std::int64_t i = 0; i < runs * slices_; ++i) {
-    const auto chance = static_cast<std::int64_t>(unrelated(static_cast<std::uint64_t>(i)) >> 33);
-    const std::int64_t chosen = i / slices_ * sample_.every + chance % sample_.every;
-    sample_.number[static_cast<std::size_t>(chosen * slices_ + i % slices_)] = static_cast<int>(i);
-  }
-}
-
-void L2Cache::reset_sample(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
-  if (shape.ways == 0) return reset(shape, pieces, first, 0);
-  const std::int64_t all = bytes_of(pieces);
-  std::int64_t fragment = sampled_piece;
-  slices_ = slices_of_sample;
-  for (;; fragment *= 2) {
-    const std::int64_t groups = shape.capacity / shape.ways / fragment;
-    choose_sample(groups * slices_);
-    if (groups <= most_groups && all / fragment / sample_.every <= most_fragments / 4) break;
-  }
-  place(shape, pieces, first, fragment);
-}
-
 void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
                     std::int64_t fragment) {
   sample_ = {}, slices_ = slices_of_all;
@@ -190,8 +75,26 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   with_record([&](auto record) { write_records<decltype(record)>(static_cast<std::size_t>(groups)); });
   constexpr std::int64_t most_waiting = 1 << 18, most_depth = 1024;
   depth_ = static_cast<int>(std::clamp<std::int64_t>(most_waiting / groups, 1, most_depth));
-  asked_count_ = 0, asked_most_ = most_asked, waiting_.reset(), waits_.assign(static_cast<std::size_t>(groups), 0),
-  tallies_ = {};
+  asked_count_ = 0, asked_most_ = most_asked, tallies_ = {};
+  begin_queues(static_cast<std::size_t>(groups));
+}
+
+void L2Cache::begin_queues(std::size_t groups) {
+  waiting_.reset(), queues_.resize(groups);
+  for (std::size_t group = 0; group < groups; ++group) {
+    const int first = static_cast<int>(group) * depth_;
+    queues_[group] = {first, first + depth_ - 1};
+  }
+}
+
+void L2Cache::carry_out_at_once() {
+  depth_ = 1, asked_most_ = 1;
+  begin_queues(queues_.size());
+}
+
+void L2Cache::carry_out_rarely() {
+  depth_ *= 8;
+  begin_queues(queues_.size());
 }
 
 // Gives each fragment its piece, in the order of groups.
@@ -281,11 +184,10 @@ std::int64_t L2Cache::overwritten(int entry) {
 }
 
 void L2Cache::hand_out() {
-  if (!waiting_) waiting_.reset(new Waiting[waits_.size() * queue_size()]);  // not zeroed
-  const int depth = depth_;
-  const std::size_t size = queue_size(), count = std::exchange(asked_count_, 0);
+  if (!waiting_) waiting_.reset(new Waiting[queues_.size() * static_cast<std::size_t>(depth_)]);  // not zeroed
+  const std::size_t count = std::exchange(asked_count_, 0);
   Waiting* const waiting = waiting_.get();
-  int* const waits = waits_.data();
+  Queue* const queues = queues_.data();
   const int* const first = first_.data();
   const Fragment* const fragments = fragments_.data();
   constexpr std::size_t far = 16, near = 8;  // uses: an entry's place is fetched before its fragments
@@ -297,11 +199,11 @@ void L2Cache::hand_out() {
     const Waiting asked = asked_[i];
     const Fragment* const end = fragments + first[asked.of + 1];
     for (const Fragment* each = fragments + first[asked.of]; each != end; ++each) {
-      const auto group = static_cast<std::size_t>(each->group);
-      const int before = waits[group]++;
-      waiting[group * size + static_cast<std::size_t>(before)] = {each->piece, asked.use_side_tally};
-      if (before + 1 == depth) [[unlikely]]
-        carry_out_full(group);
+      Queue& queue = queues[each->group];
+      const int place = queue.end++;
+      waiting[place] = {each->piece, asked.use_side_tally};
+      if (place == queue.last) [[unlikely]]
+        carry_out_full(static_cast<std::size_t>(each->group));
     }
   }
 }
@@ -312,21 +214,25 @@ void L2Cache::carry_out_full(std::size_t group) {
 }
 
 void L2Cache::carry_out(std::size_t group, Tallies& tallies) {
-  const auto count = static_cast<std::size_t>(std::exchange(waits_[group], 0));
-  const Waiting* first = waiting_.get() + group * queue_size();
-  with_uses(static_cast<int>(group), [&](auto uses) { uses.carry_out(std::span(first, count), tallies); });
+  Queue& queue = queues_[group];
+  const int first = queue.last + 1 - depth_, end = std::exchange(queue.end, first);
+  const std::span<const Waiting> all(waiting_.get() + first, waiting_.get() + end);
+  with_uses(static_cast<int>(group), [&](auto uses) { uses.carry_out(all, tallies); });
 }
 
 void L2Cache::carry_out_all() {
   constexpr std::size_t parts = 8;
   constexpr std::int64_t few = 1 << 14;  // uses: another thread is not worth its start
-  const std::size_t groups = waits_.size();
+  const std::size_t groups = queues_.size();
+  const auto waits = [&](std::size_t group) { return queues_[group].end - (queues_[group].last + 1 - depth_); };
   std::array<Tallies, parts> found{};
   const auto carry_out_part = [&](std::size_t part) {
     for (std::size_t group = part * groups / parts; group < (part + 1) * groups / parts; ++group)
-      if (waits_[group] > 0) carry_out(group, found[part]);
+      if (waits(group) > 0) carry_out(group, found[part]);
   };
-  if (std::accumulate(waits_.begin(), waits_.end(), std::int64_t{0}) > few) at_once(parts, carry_out_part);
+  std::int64_t all = 0;
+  for (std::size_t group = 0; group < groups; ++group) all += waits(group);
+  if (all > few) at_once(parts, carry_out_part);
   else
     for (std::size_t part = 0; part < parts; ++part) carry_out_part(part);
   for (const Tallies& own : found)

@@ -20,7 +20,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -110,9 +109,9 @@ class L2Cache {
   // Carries out what is left, and returns the tallies of all sets.
   Tallies settle();
   // `later` becomes now, so that other uses may come between.
-  void carry_out_at_once() { depth_ = 1, asked_most_ = 1; }
+  void carry_out_at_once();
   // More uses wait for their group: faster where each sweeps over much of what the group holds.
-  void carry_out_rarely() { depth_ *= 8; }
+  void carry_out_rarely();
 
  private:
   // A fragment's piece among those of its group, which lie side by side.
@@ -137,15 +136,17 @@ class L2Cache {
   static constexpr int absent = -1;               // previous of a line that is in no list
   static constexpr int written = -2, never = -3;  // previous of contents that are not unwritten
 
-  // While fragments are cut: the period of addresses in which the last one of a slice lies, from fragment `begin` on,
-  // and the group from which it goes round the sets.
   static constexpr int slices_of_sample = 8, slices_of_all = 2;
+  // While fragments are cut: the last one of a slice and those around it, from number `begin` to `end`, lie in groups
+  // that follow one another, of a number `to_group` larger.
   struct Turn {
-    std::int64_t begin = std::numeric_limits<std::int64_t>::min() / 2, from = 0;
+    std::int64_t begin = 0, end = 0, to_group = 0;
   };
+  using Turns = std::array<Turn, slices_of_sample>;
 
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
+  void cut_piece(const CachePiece& piece, Turns& turns, double share, std::int64_t groups, std::int64_t bytes);
   Turn turn_of(int slice, std::int64_t number, std::int64_t groups) const;
   void place(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
              std::int64_t fragment);
@@ -157,7 +158,7 @@ class L2Cache {
   void supply(int fragment, int home);   // to a cache before this one, from here or from memory
   void refresh(int fragment, int home);  // what a cache before this one wrote back
   void carry_out(std::size_t group, Tallies& tallies);
-  std::size_t queue_size() const { return static_cast<std::size_t>(depth_); }
+  void begin_queues(std::size_t groups);
   void carry_out_full(std::size_t group);
   void hand_out();       // asked_, to the groups of the entries' pieces
   void carry_out_all();  // groups side by side
@@ -178,11 +179,22 @@ class L2Cache {
   struct Sample {
     std::int64_t every = 1, groups = 0;  // groups: that are looked after
     double stands_for = 1;               // groups, each of those
-    std::vector<int> number{};           // by group: its number among those, -1: another stands for it
+    std::array<std::vector<int>, slices_of_sample>
+        next{};  // by group of a slice: the first of those that is there or later
+
+    std::int64_t next_group(int slice, std::int64_t group) const {
+      return every == 1 ? group : next[static_cast<std::size_t>(slice)][static_cast<std::size_t>(group)];
+    }
+    // Of a group that is looked after, among those of its slice.
+    int number(std::int64_t group) const { return static_cast<int>(group / every); }
+  };
+  // Uses that wait for a group: places of waiting_.
+  struct Queue {
+    int end, last;  // end: of those that wait; last: place of the queue
   };
 
   int slices_ = slices_of_all;  // sets of different chance, each with a part of a piece
-  std::array<Turn, slices_of_sample> cut_;
+  std::array<Turns, 2> cut_;    // of an entry's pieces in turn: those of two arrays lie far apart
   Sample sample_;
   int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
@@ -195,7 +207,7 @@ class L2Cache {
   int piece_ = 0;                           // link of a record that says what the piece is
   std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home
   std::unique_ptr<Waiting[]> waiting_;                 // by group, as many as depth_
-  std::vector<int> waits_;                             // by group: how many
+  std::vector<Queue> queues_;                          // by group
   int depth_ = 0;
   static constexpr std::size_t most_asked = 1024;
   std::array<Waiting, most_asked> asked_;  // uses of entries, the first asked_count_, that no group knows yet

@@ -26,6 +26,7 @@ struct L2Cache::PieceUses {
   std::int64_t* const set_bytes;    // by side
   std::int64_t* const dirty_bytes;  // by home
   const std::int64_t room, dirty_room;
+  const int beyond;  // bytes of a piece, shifted right so far, may be beyond the room
 
   PieceUses(L2Cache& of, int group)
       : cache(of),
@@ -34,7 +35,8 @@ struct L2Cache::PieceUses {
         set_bytes(of.set_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
         dirty_bytes(of.dirty_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
         room(of.room_),
-        dirty_room(of.dirty_room_) {}
+        dirty_room(of.dirty_room_),
+        beyond(of.beyond_) {}
 
   int partitions() const { return bits < 2 ? 1 << bits : cache.partitions_; }
   static int line(int piece, int side, int home) { return piece + (side << bits) + home; }
@@ -67,10 +69,11 @@ struct L2Cache::PieceUses {
   // Pieces are larger than lines. In sets, what comes nearest to the room stays: sets of pieces of odd sizes would be
   // smaller than others.
   [[gnu::always_inline]] void make_room(int side) {
-    const int end = ends + side;
-    while (set_bytes[side] > room) {
+    const int end = ends + side, shift = beyond;
+    const std::int64_t most = room;
+    while (set_bytes[side] > most) {
       const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size, bytes = part(piece);
-      if (set_bytes[side] - (bytes >> cache.beyond_) <= room) return;
+      if (set_bytes[side] - (bytes >> shift) <= most) return;
       links[end].previous = newer, links[newer].next = end, links[at].previous = absent;
       set_bytes[side] -= bytes;
       const int home = at == line(piece, side, side);
@@ -134,11 +137,17 @@ struct L2Cache::PieceUses {
     return missing;
   }
 
-  // Bytes that DRAM supplies.
-  std::int64_t read(int piece, int side) {
-    if constexpr (bits == 1 && !behind) return use_both(piece, side) ? 0 : read_both(piece, side);
+  // Whether a read changes no more than an order of use.
+  [[gnu::always_inline]] bool finds(int piece, int side) {
+    if constexpr (bits == 1 && !behind) return use_both(piece, side);
+    else return false;
+  }
+  // Bytes that DRAM supplies to a read that `finds` did not settle.
+  std::int64_t read_on(int piece, int side) {
+    if constexpr (bits == 1 && !behind) return read_both(piece, side);
     else return read_each(piece, side);
   }
+  std::int64_t read(int piece, int side) { return finds(piece, side) ? 0 : read_on(piece, side); }
 
   [[gnu::always_inline]] void store_at(int piece, int home, bool fetches, StoreTraffic& result) {
     const int bytes = part(piece);
@@ -157,7 +166,7 @@ struct L2Cache::PieceUses {
     if (!is_there(piece, home, home)) clean(piece, home);  // it had no room at all
     while (dirty_bytes[home] > dirty_room) {
       const int oldest = links[end].previous & -Of::size;
-      if (dirty_bytes[home] - (part(oldest) >> cache.beyond_) <= dirty_room) return;
+      if (dirty_bytes[home] - (part(oldest) >> beyond) <= dirty_room) return;
       clean(oldest, home);
     }
   }
@@ -220,23 +229,29 @@ struct L2Cache::PieceUses {
     }
   }
 
+  // Most uses are reads that find all they want: the rest is kept out of their loop.
   void carry_out(std::span<const Waiting> all, Tallies& tallies) {
     constexpr std::size_t ahead = 8;  // uses: a piece's record is fetched before its turn
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i + ahead < all.size()) __builtin_prefetch(links + all[i + ahead].of);
-      const Waiting& each = all[i];
-      Tally& tally = tallies[each.tally()];
-      if (each.use() == Use::read) {
-        tally.lacked += read(each.of, each.side());
-      } else if (each.use() == Use::store || each.use() == Use::store_at_home) {
-        const StoreTraffic stored = store(each.of, false);
-        tally.lacked += stored.lacked, tally.written += stored.written;
-        if (each.use() == Use::store) keep_copy(each.of, each.side());
-      } else if (each.use() == Use::read_last) {
-        tally.lacked += read_last(each.of, each.side());
-      } else {
-        tally.written += overwritten(each.of);
-      }
+    const Waiting *each = all.data(), *const end = each + all.size();
+    for (const Waiting* const far = end - std::min(ahead, all.size()); each != far; ++each) {
+      __builtin_prefetch(links + each[ahead].of);
+      carry_out(*each, tallies);
+    }
+    for (; each != end; ++each) carry_out(*each, tallies);
+  }
+  [[gnu::always_inline]] void carry_out(const Waiting& each, Tallies& tallies) {
+    if (each.use() != Use::read) other_than_read(each, tallies[each.tally()]);
+    else if (!finds(each.of, each.side())) tallies[each.tally()].lacked += read_on(each.of, each.side());
+  }
+  [[gnu::noinline]] void other_than_read(const Waiting& each, Tally& tally) {
+    if (each.use() == Use::store || each.use() == Use::store_at_home) {
+      const StoreTraffic stored = store(each.of, false);
+      tally.lacked += stored.lacked, tally.written += stored.written;
+      if (each.use() == Use::store) keep_copy(each.of, each.side());
+    } else if (each.use() == Use::read_last) {
+      tally.lacked += read_last(each.of, each.side());
+    } else {
+      tally.written += overwritten(each.of);
     }
   }
 };

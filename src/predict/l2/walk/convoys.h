@@ -22,6 +22,7 @@ struct alignas(64) WalkSlot {
   std::int8_t cache = 0, side = 0;               // the L2 of its unit, and its side of it
   bool busy = false, fresh = false;              // fresh: in its first step
   bool joined = false;                           // in these steps of the innermost stream loop
+  std::int16_t mark = 0;                         // which mark of a tile is that of its side
 };
 static_assert(sizeof(WalkSlot) == 64);
 
