@@ -39,8 +39,12 @@ export function compared_sentence(a, b) {
   const [first, second] = [a, b].map((answer) => answer?.prediction);
   if (![first, second].every((p) => p?.feasible && p.time?.seconds)) return '';
   const bytes = (p) => p.traffic.filter((t) => t.level === 'hbm').reduce((sum, t) => sum + t.read_bytes + t.write_bytes, 0);
-  const differ = ['model', 'basis'].filter((key) => first.time[key] !== second.time[key]);
-  const words = { model: (p) => (p.time.model === 'bound' ? 'a lower bound' : 'a prediction'), basis: (p) => `from ${p.time.basis} rates` };
-  const warning = differ.length ? ` They are not alike: A is ${differ.map((key) => words[key](first)).join(' ')}, B ${differ.map((key) => words[key](second)).join(' ')}.` : '';
-  return `B takes ${rounded(second.time.seconds / first.time.seconds)} times as long as A and moves ${rounded(bytes(second) / bytes(first))} times its HBM bytes.${warning}`;
+  const moved = rounded(bytes(second) / bytes(first));
+  if (first.time.model !== second.time.model) { // a bound is not divided by a prediction
+    const kind = (p) => (p.time.model === 'bound' ? 'a lower bound' : 'a prediction');
+    return `Their times are not compared: A is ${kind(first)}, B ${kind(second)}. B moves ${moved} times the HBM bytes of A.`;
+  }
+  const alike = first.time.basis === second.time.basis;
+  const warning = alike ? '' : ` They are not alike: A is from ${first.time.basis} rates, B from ${second.time.basis} rates.`;
+  return `B takes ${rounded(second.time.seconds / first.time.seconds)} times as long as A and moves ${moved} times its HBM bytes.${warning}`;
 }

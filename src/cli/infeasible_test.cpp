@@ -161,3 +161,19 @@ TEST_CASE("a lower bound says so in the first line of sensitivity, and its JSON 
     CHECK(object["basis"].is_string());
   }
 }
+
+TEST_CASE("a report ranks predicted times alone, and bounds where there is no other") {
+  const auto sentence = [](const std::string& gpus) {
+    return run_program("report --q-len 1k --head-dim 128 --heads 16 --format md --hardware " + gpus).out;
+  };
+  const auto after = [](const std::string& text, const std::string& words) {
+    const std::size_t at = text.find(words);
+    REQUIRE(at != std::string::npos);
+    return text.substr(at, text.find('.', text.find(" on ", text.find("; the ", at))) - at);
+  };
+  const std::string mixed = after(sentence("mi300x,l40s,a100_sxm_80"), "The shortest time: ");
+  CHECK(mixed.find("MI300X") == std::string::npos);
+  CHECK(mixed.find("at least") == std::string::npos);
+  CHECK(after(sentence("mi300x,mi355x"), "The lowest bound: ").find("at least") != std::string::npos);
+  CHECK(sentence("mi300x,l40s").find("The only predicted time: ") != std::string::npos);
+}

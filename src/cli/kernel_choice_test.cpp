@@ -95,6 +95,19 @@ TEST_CASE("a chosen kernel that is not built for the point is answered with no, 
     CHECK(swept.out.find("is not built for head_dim 72; built: 64, 128") != std::string::npos);
   }
   CHECK(run_program("predict" + odd + "fused_mma").status == 2);  // this kernel was named
+  const std::string elsewhere = " --heads 4 --q-len 1k --head-dim 128 --kernel pytorch --hardware ";
+  const Outcome amd = run_program("predict" + elsewhere + "mi300x"),
+                old = run_program("predict" + elsewhere + "v100_sxm2");
+  CHECK(amd.status == 1);
+  CHECK(amd.out.find("is of NVIDIA's GPUs, mi300x is of AMD") != std::string::npos);
+  CHECK(old.status == 1);
+  CHECK(old.out.find("needs compute capability 8.0 or later, v100_sxm2 has 7.0") != std::string::npos);
+  const Outcome wide =
+      run_program("predict --hardware a100_sxm_80 --heads 4 --q-len 1 --kv-len 8k --head-dim 512 --kernel pytorch");
+  CHECK(wide.status == 1);
+  CHECK(wide.out.find("launches fmha_cutlassF (backend efficient)") != std::string::npos);
+  check_refused("predict --hardware l4 --q-len 1k --kernel pytorch:",
+                "error: --kernel: 'pytorch:' names no backend; leave out the colon, or name one behind it");
 }
 
 TEST_CASE("search, compare and sweep choose kernels too, a point at a time") {

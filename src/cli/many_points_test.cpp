@@ -49,8 +49,7 @@ TEST_CASE("the answer is the same on 1, 2 and 7 threads") {
 TEST_CASE("an error in the middle ends at the same point on any number of threads") {
   const std::string words = points + "--axis q_len=1k:2k:+1 --axis batch=1,1099511627776";
   const std::string one = answered(words + " --threads 1");
-  CHECK(one.find("error: --axis: at q_len=1024, batch=1099511627776: a count exceeds 2^63 - 1") !=
-        std::string::npos);
+  CHECK(one.find("error: --axis: at q_len=1024, batch=1099511627776: a count exceeds 2^63 - 1") != std::string::npos);
   for (const std::string threads : {"2", "7"}) CHECK(answered(words + " --threads " + threads + "") == one);
 }
 

@@ -159,6 +159,26 @@ TEST_CASE("a point the kernel is not built for stays in the sweep without number
   for (const auto& [key, value] : first["point"].items()) CHECK_MESSAGE(second["point"].contains(key), key);
 }
 
+TEST_CASE("what an axis changes is a column of its rows, and no column stays the same without being asked for") {
+  const std::string point = "--l2 closed --q-len 256 --head-dim 64 ";
+  std::set<std::string> seen;
+  for (const Row& row : swept("--schedule matmul --l2 closed --axis size.a=64,128 --axis size.b=32,96")) {
+    CHECK(row.contains("diagram") == false);
+    seen.insert(row.at("sizes"));
+  }
+  CHECK(seen ==
+        std::set<std::string>{"a=64;b=32;c=4096", "a=64;b=96;c=4096", "a=128;b=32;c=4096", "a=128;b=96;c=4096"});
+  seen.clear();
+  for (const Row& row : swept("--q-len 256 --head-dim 64 --axis l2=walk,closed")) seen.insert(row.at("l2"));
+  CHECK(seen == std::set<std::string>{"walk", "closed"});
+  seen.clear();
+  for (const Row& row : swept(point + "--axis diagram=attention,attention_softcap_alibi"))
+    seen.insert(row.at("diagram"));
+  CHECK(seen == std::set<std::string>{"attention", "attention_softcap_alibi"});
+  for (const Row& row : swept(point + "--axis batch=1,2")) CHECK_FALSE(row.contains("sizes"));
+  for (const Row& row : swept(point + "--axis batch=1,2 --columns batch,l2,sizes")) CHECK(row.at("l2") == "closed");
+}
+
 TEST_CASE("a sweep without any point that can run answers no") {
   for (const Row& row : swept("--q-len 1k --head-dim 72 --kernel fused_mma --axis batch=1,2", 1))
     CHECK(row.at("outside") == "kernel 'fused_mma' is not built for head_dim 72; built: 64, 128, 256");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "base/files.h"
@@ -163,4 +164,35 @@ TEST_CASE("error bars are read back as they were written; another file is refuse
     CHECK_THROWS_WITH(ErrorBars::load(file), doctest::Contains("is not an error summary"));
   }
   std::filesystem::remove(file);
+}
+
+TEST_CASE("the rows of one kernel, read alone, answer what all rows answer") {
+  const std::filesystem::path file = std::string(TILESCOPE_SOURCE_DIR) + "/validate/errors.json";
+  const ErrorBars all = ErrorBars::load(file);
+  std::set<std::string> kernels{"no_such_kernel"}, gpus{"no_such_gpu"};
+  for (const ErrorRow& row : all.rows()) kernels.insert(row.kernel), gpus.insert(row.hardware);
+  kernels.erase("");
+  std::size_t read = 0;
+  for (const std::string& kernel : kernels) {
+    const ErrorBars own = ErrorBars::load(file, kernel);
+    read += own.rows().size();
+    for (const std::string& gpu : gpus)
+      for (const char* quantity : {"seconds", "seconds_cold", "hbm_read_bytes"})
+        for (const char* regime : {"short", "memory", "compute", "spills"}) {
+          CAPTURE(kernel);
+          CAPTURE(gpu);
+          CAPTURE(quantity);
+          CAPTURE(regime);
+          const ErrorQuery query{gpu, kernel, quantity, regime, {{"q_len", 1e6}, {"head_dim", 16}}};
+          const auto found = own.find(query), wanted = all.find(query);
+          REQUIRE(found.has_value() == wanted.has_value());
+          if (!found) continue;
+          CHECK(found->p90 == wanted->p90);
+          CHECK(found->mape == wanted->mape);
+          CHECK(found->n == wanted->n);
+          CHECK(found->basis == wanted->basis);
+          CHECK(found->borrowed_from == wanted->borrowed_from);
+        }
+  }
+  CHECK(read < kernels.size() * all.rows().size() / 4);
 }

@@ -275,14 +275,13 @@ const std::vector<std::pair<DerivedRule, bool (*)(const HardwareProfile&)>>& oth
   return rules;
 }
 
-bool lacks(const HardwareProfile& profile, const std::string& path) {
-  if (!profile.measured) return true;
+bool is_empty(const Field& of) {
   return std::visit(
       [](const auto* field) {
         if constexpr (std::is_same_v<decltype(field), const Rates::Value*>) return !field->has_value();
         else return field->empty();
       },
-      fields_by_path(*profile.measured).at(path));
+      of);
 }
 
 }  // namespace
@@ -307,10 +306,12 @@ std::vector<DerivedRule> lacking_entries(const HardwareProfile& profile) {
     if (found == lacking.end()) lacking.push_back(std::move(rule));
     else found->formula += "; else " + rule.formula;
   };
+  const auto fields = profile.measured ? fields_by_path(*profile.measured) : std::map<std::string, Field>();
   for (const RateRule& rule : rate_rules()) {
     if (!rule.serves(profile)) continue;
     for (const char* entry : rule.entries)
-      if (lacks(profile, entry)) add({std::string("measured.") + entry, rule.formula, capabilities(rule)});
+      if (fields.empty() || is_empty(fields.at(entry)))
+        add({std::string("measured.") + entry, rule.formula, capabilities(rule)});
   }
   for (const auto& [rule, is_lacking] : other_rules())
     if (is_lacking(profile)) add(rule);

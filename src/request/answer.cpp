@@ -22,16 +22,23 @@ const IdealErrors& ideal_errors() {
   return ideal;
 }
 
-const ErrorBars& error_bars() {
-  static const ErrorBars bars = ErrorBars::load(data_directory() / "validate" / "errors.json");
-  return bars;
+// Most processes ask for one kernel.
+const ErrorBars& error_bars(const std::string& kernel) {
+  const auto load = [](const std::string& of) {
+    return ErrorBars::load(data_directory() / "validate" / "errors.json", of);
+  };
+  static const std::string first = kernel;
+  static const ErrorBars own = load(first);
+  if (kernel == first) return own;
+  static const ErrorBars all = load({});
+  return all;
 }
 
 // Reads what stated_errors will look into.
 void read_errors(const Plan& plan, const HardwareProfile& hardware) {
   if (!name_and_changes(hardware.id).second.empty()) return;
   if (plan.assumed) ideal_errors();
-  else if (modelled_basis(hardware) == Basis::measured) error_bars();
+  else if (modelled_basis(hardware) == Basis::measured) error_bars(plan.kernel.name);
 }
 
 // A GPU's file takes longer to read than a plan's. Meanwhile: the machine code of the tiles that are tried.
@@ -62,8 +69,8 @@ JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, con
     return {.error = basis_error(folder / "basis_errors.json", hardware.id, hardware.chip, to_string(basis))};
   }
   const auto error = [&](const char* quantity) {
-    return error_bars().find(
-        {hardware.id, plan.kernel.name, quantity, regime_of(prediction), error_sizes(point.workload)});
+    return error_bars(plan.kernel.name)
+        .find({hardware.id, plan.kernel.name, quantity, regime_of(prediction), error_sizes(point.workload)});
   };
   return {.error = error("seconds"), .cold_error = error("seconds_cold"), .dram_error = error("hbm_read_bytes")};
 }

@@ -128,6 +128,8 @@ KernelChoice fastest(const Options& options) {
 
 std::pair<std::string, std::string> software_and_backend(const std::string& text) {
   const std::size_t colon = text.find(':');
+  if (colon + 1 == text.size())
+    refuse("--kernel", fmt::format("'{}' names no backend; leave out the colon, or name one behind it", text));
   return {text.substr(0, colon), colon == std::string::npos ? "" : text.substr(colon + 1)};
 }
 
@@ -174,6 +176,11 @@ KernelChoice kernel_of_call(const std::string& text, const HardwareProfile& hard
                             const Point& point) {
   const auto [software, backend] = software_and_backend(text);
   const Calls calls = calls_of(software, backend);
+  if (hardware.vendor != "NVIDIA")
+    return {
+        {},
+        {},
+        {fmt::format("the table of {} is of NVIDIA's GPUs, {} is of {}", calls.call, hardware.id, hardware.vendor)}};
   const std::string by = backend.empty() ? calls.call : fmt::format("{} with backend {}", calls.call, backend);
   if (!contains(calls.dtypes, point.dtypes[0]) || !contains(calls.masks, point.mask.kind))
     return {
@@ -203,7 +210,9 @@ KernelChoice choose_kernel(const Options& options) {
   // Nobody asked for this kernel by its name, so one that is not built for the point is an answer.
   const Options named = open.without("diagram").with("kernel", choice.kernel);
   const Plan built = read_plan(named);
-  std::vector<std::string> reasons = unsupported(built, hardware, read_point(named, built));
+  std::vector<std::string> reasons;
+  if (std::string reason = unsupported_on(built, hardware); !reason.empty()) reasons.push_back(std::move(reason));
+  else reasons = unsupported(built, hardware, read_point(named, built));
   for (std::string& reason : reasons) reason = choice.how + "; " + reason;
   return reasons.empty() ? choice : KernelChoice{{}, {}, std::move(reasons)};
 }

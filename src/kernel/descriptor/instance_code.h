@@ -77,6 +77,7 @@ struct StepsLoop {
 struct InstanceCode {
   std::string symbol;           // of the instance
   std::int64_t warps = 0;       // that run the loop over keys; 0: the instance's code is not known
+  std::int64_t registers = 0;   // of a thread when a block starts; 0: not known
   std::int64_t before = 0;      // steps that stand before the loop, in `live`
   std::int64_t mask_rows = 0;   // queries that one decision to cut a tile of keys is for; 0: the block's
   bool one_mask = false;        // one piece of code cuts a tile before the first key and behind the last one

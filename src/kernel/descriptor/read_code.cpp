@@ -36,7 +36,7 @@ InstanceCode read_passes(const Node& kernel) {
   const auto integer = [&](const char* key, std::int64_t most, std::int64_t& value) {
     if (const auto found = kernel.find(key)) value = found->integer(1, most);
   };
-  integer("lead", 64, code.lead), integer("mask_keys", 4096, code.mask_keys),
+  integer("registers", 255, code.registers), integer("lead", 64, code.lead), integer("mask_keys", 4096, code.mask_keys),
       integer("first_warps", 64, code.first_warps);
   integer("first_lanes", 32, code.first_lanes), integer("mask_warps", 64, code.mask_warps);
   integer("packet", 4096, code.packet), integer("packets", 1 << 20, code.packets);

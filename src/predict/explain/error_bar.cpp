@@ -72,8 +72,31 @@ std::int64_t how_many(const ordered_json& row, std::int64_t least) {
   return row.at("n").get<std::int64_t>();
 }
 
-ordered_json read_summary(const std::filesystem::path& file, const char* schema) {
-  ordered_json json = ordered_json::parse(read_file(file));
+// Of a summary as `tilescope validate --errors` lays it out, the text without rows of other kernels. A tenth is left.
+std::string with_rows_of(const std::string& kernel, const std::string& text) {
+  constexpr std::string_view row = "\n  {\n", row_end = "\n  }";
+  const std::string own = fmt::format("\n   \"kernel\": {},\n", ordered_json(kernel).dump()),
+                    of_all = "\n   \"kernel\": null,\n";
+  const std::size_t rows = text.find("\n \"rows\": ["), rows_end = text.find("\n ]", rows);
+  if (kernel.empty() || rows == text.npos || rows_end == text.npos) return text;
+  std::string kept = text.substr(0, text.find('[', rows) + 1);
+  const std::string_view all = std::string_view(text).substr(0, rows_end);
+  for (std::size_t at = kept.size(); at != rows_end;) {
+    const std::size_t end = all.find(row_end, at);
+    if (!all.substr(at).starts_with(row) || end == all.npos) return text;  // laid out otherwise
+    const std::string_view one = all.substr(at, end + row_end.size() - at);
+    if (one.find(own) != one.npos || one.find(of_all) != one.npos) {
+      if (kept.back() != '[') kept += ',';
+      kept += one;
+    }
+    at = end + row_end.size();
+    if (at != rows_end && text[at++] != ',') return text;
+  }
+  return kept + text.substr(rows_end);
+}
+
+ordered_json read_summary(const std::filesystem::path& file, const char* schema, const std::string& kernel = {}) {
+  ordered_json json = ordered_json::parse(with_rows_of(kernel, read_file(file)));
   require(json.at("schema") == schema,
           fmt::format("expected schema {}, found {}", schema, shown_text(json.at("schema").dump())));
   return json;
@@ -103,11 +126,11 @@ ErrorRow read_row(const ordered_json& json) {
 
 }  // namespace
 
-ErrorBars ErrorBars::load(const std::filesystem::path& file) {
+ErrorBars ErrorBars::load(const std::filesystem::path& file, const std::string& kernel) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return {};
   try {
-    const ordered_json json = read_summary(file, "tilescope/errors/1");
+    const ordered_json json = read_summary(file, "tilescope/errors/1", kernel);
     ErrorBars bars;
     for (const ordered_json& row : json.at("rows")) bars.rows_.push_back(read_row(row));
     for (const ordered_json& one : json.at("widening"))

@@ -73,8 +73,9 @@ class ErrorBars {
   ErrorBars(std::vector<ErrorRow> rows, std::vector<ErrorWidening> widening)
       : rows_(std::move(rows)), widening_(std::move(widening)) {}
 
-  // What `tilescope validate --errors` wrote; empty where there is no file. InputError for another file.
-  static ErrorBars load(const std::filesystem::path& file);
+  // What `tilescope validate --errors` wrote; empty where there is no file. InputError for another file. `kernel`: that
+  // `find` will be asked for; rows of others may be left out, unread.
+  static ErrorBars load(const std::filesystem::path& file, const std::string& kernel = {});
 
   // The bar of the nearest group with enough measurements: of the GPU, kernel and regime; else of the kernel's other
   // regimes; of a published table; of the kernel on another GPU; of all kernels on this GPU; of all on another.

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.h"
+#include "base/text.h"
+
 namespace tilescope {
 
 std::string dtype_label(const Plan& plan, const Point& point, char separator) {
@@ -24,6 +27,15 @@ std::string dtype_label(const Plan& plan, const Point& point, char separator) {
     if (point.dtypes[i] != plain.dtypes[i] && named.insert(diagram.arrays[i].dtype_key).second)
       label += fmt::format("{}{}={}", separator, diagram.arrays[i].dtype_key, to_string(point.dtypes[i]));
   return label;
+}
+
+std::string sizes_label(const Diagram& diagram) {
+  std::vector<std::string> sizes;
+  for (const Axis& axis : diagram.axes)
+    if (const std::string size = fmt::format("{}={}", axis.size, axis.length);
+        !axis.extent && !axis.chunks_of && !contains(sizes, size))
+      sizes.push_back(size);
+  return join(sizes, ";");
 }
 
 std::string tile_label(const Plan& plan, const Point& point) {

@@ -17,6 +17,9 @@ std::string dtype_label(const Plan& plan, const Point& point, char separator = '
 // What --tile would take to give this tile: "q=128,kv=64,pack=1,warps=4".
 std::string tile_label(const Plan& plan, const Point& point);
 
+// The sizes that a diagram defines, as --size takes them: "a=1024;b=64".
+std::string sizes_label(const Diagram& diagram);
+
 // A column "tile_NAME" for every parameter of the schedule, then "warps"; and the point's values for them.
 std::vector<std::string> tile_columns(const Plan& plan);
 std::vector<Json> tile_cells(const Plan& plan, const Point& point);

@@ -56,6 +56,11 @@ void add_point(Table& t, const std::vector<std::string>& tiles) {
   add("warps", "warps", "Warps of a thread block that compute.", csv, [](const Row& r) { return r.point.warps; });
   add("stages", "stages", "Copies of each streamed input tile in shared memory.", csv,
       [](const Row& r) { return stages_of(r.plan.kernel, r.point); });
+  add("diagram", "diagram", "What is computed. In a sweep only where an axis changes it, as sizes and l2.", csv,
+      [](const Row& r) { return r.plan.schedule.diagram.name; });
+  add("sizes", "sizes", "Sizes that the diagram defines, as --size takes them; ';' between them.", csv,
+      [](const Row& r) { return sizes_label(r.plan.schedule.diagram); });
+  add("l2", "l2", "Model of the L2 that was asked for.", csv, [](const Row& r) { return to_string(r.point.l2); });
 }
 
 void add_feasibility(Table& t) {

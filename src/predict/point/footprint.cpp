@@ -87,11 +87,15 @@ double block_registers_capacity(const BoundIsland& bound) {
   return static_cast<double>(block) * 4;
 }
 
-// Registers that a block occupies: as stated after their redistribution, else what its threads are bound to need.
+// Registers that a block occupies: as stated after their redistribution, else those of its machine code, else what its
+// threads are bound to need.
 std::int64_t block_registers(const BoundIsland& bound, std::int64_t bytes) {
   const std::int64_t warp = bound.hardware.warp_size->value, consumers = consumer_warps(bound),
                      threads = bound.point.warps * warp;
-  const std::int64_t needed = std::min<std::int64_t>(255, bytes / 4 / (consumers * warp) + bookkeeping_registers);
+  const std::int64_t of_code = bound.variant ? bound.variant->code.registers : 0,
+                     needed = of_code > 0
+                                  ? of_code
+                                  : std::min<std::int64_t>(255, bytes / 4 / (consumers * warp) + bookkeeping_registers);
   const KernelVariant* stated = bound.variant && bound.variant->consumer_registers > 0 ? bound.variant : nullptr;
   if (!stated) return threads * allocated_registers(bound.hardware, needed);
   const std::int64_t others = stated->producer_registers > 0 ? stated->producer_registers : stated->consumer_registers;

@@ -60,6 +60,33 @@ TEST_CASE(
   CHECK(spilling > 0);
 }
 
+TEST_CASE(
+    "an SM of an H200 holds as many blocks of a built instance as its registers, shared memory and threads allow") {
+  const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
+  const HardwareProfile hardware = find_profile("h200_sxm", root / "hardware");
+  int checked = 0, of_registers = 0;
+  for (const char* kernel : {"fused_mma", "case_study", "flash1", "block_sparse"}) {
+    CAPTURE(kernel);
+    const Plan plan = load_plan_for_kernel(kernel, root);
+    for (const KernelVariant& variant : plan.kernel.variants) {
+      if (variant.code.registers == 0 || variant.smem_bytes == 0) continue;
+      CAPTURE(variant.head_dim);
+      CAPTURE(variant.tile_q);
+      CAPTURE(variant.tile_kv);
+      CAPTURE(variant.warps);
+      Prediction prediction;
+      predict(plan, hardware, point_of(plan, variant), prediction);
+      const std::int64_t threads = 32 * variant.warps,
+                         by_registers = 65536 / (threads * ((variant.code.registers + 7) / 8 * 8)),
+                         by_memory = 228 * 1024 / (variant.smem_bytes + 1024);
+      CHECK(prediction.islands.front().blocks_per_unit == std::min({by_registers, by_memory, 2048 / threads}));
+      ++checked, of_registers += by_registers < by_memory;
+    }
+  }
+  CHECK(checked > 30);
+  CHECK(of_registers > 10);
+}
+
 TEST_CASE("shared memory beside the tiles may vary with the stages: a variant states its own") {
   const Plan plan = plan_of(R"(schedule: flash2
 dtypes: [fp16]

@@ -83,16 +83,24 @@ std::string answer_sentence(const Report& report) {
   const std::vector<const ReportPoint*> points = timed_points(report);
   if (points.empty()) return headline_sentence(report, headline_of(report));
   const bool measured = std::any_of(points.begin(), points.end(), [](const auto* point) { return point->measured; });
-  const auto [fast, slow] = std::minmax_element(points.begin(), points.end(), [](const auto* a, const auto* b) {
+  // A lower bound is not ranked among predicted times.
+  std::vector<const ReportPoint*> ranked = points;
+  const bool bounds = std::none_of(points.begin(), points.end(), [](const auto* point) { return point->modelled; });
+  if (!bounds) std::erase_if(ranked, [](const auto* point) { return !point->modelled; });
+  const auto [fast, slow] = std::minmax_element(ranked.begin(), ranked.end(), [](const auto* a, const auto* b) {
     return *a->predicted.seconds < *b->predicted.seconds;
   });
   if (points.size() == 1)
     return fmt::format("{}, bound by {}.{}", takes(report, **fast), resource_name((*fast)->bound_by),
                        measured ? measured_text(report) : how_sure(**fast));
   if (measured) return bounds_text(points) + "." + measured_text(report);
-  return fmt::format("{}. The shortest time: {}; the longest: {} on {}.{}", bounds_text(points), takes(report, **fast),
-                     quantity_short("seconds", (*slow)->predicted.seconds, 3), gpu_name(report, (*slow)->gpu),
-                     widest_error(points));
+  const std::string start = bounds_text(points) + ". ";
+  if (ranked.size() == 1)
+    return start + "The only predicted time: " + takes(report, **fast) + "." + widest_error(points);
+  return start + fmt::format("The {}: {}; the {}: {} on {}.{}", bounds ? "lowest bound" : "shortest time",
+                             takes(report, **fast), bounds ? "highest" : "longest",
+                             quantity_short("seconds", (*slow)->predicted.seconds, 3), gpu_name(report, (*slow)->gpu),
+                             widest_error(points));
 }
 
 }  // namespace tilescope::report

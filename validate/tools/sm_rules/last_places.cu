@@ -4,8 +4,8 @@
 // block's first thread does. Work comes as blocks of a grid or is claimed by blocks that stay (`claims`).
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o last_places
 //   validate/tools/sm_rules/last_places.cu
-//   ./last_places > validate/tools/sm_rules/last_places_h100.jsonl
-// A line of JSON a case, medians of the launches. Of the first wave: how long a block takes, by how much the ends of an
+//   ./last_places > validate/tools/sm_rules/last_places_h100.txt
+// Prints a line a case, medians of the launches. Of the first wave: how long a block takes, by how much the ends of an
 // SM's blocks differ, and the standard deviation of their mean over SMs (all in ns). Of the last, partial wave: SMs by
 // how many of its blocks they took.
 #include <cuda_fp16.h>
@@ -291,9 +291,8 @@ void cases(const char* name, const Memory& memory, int units) {
       if (i >= warm_up) seen.add(marks, places, waves * places, units);
     }
     std::printf(
-        "{\"blocks\": \"%s\", \"resident\": %d, \"steps\": %d, \"waves\": %d, \"left\": %d, \"ns\": %.0f, "
-        "\"total_ns\": %.0f, \"apart_ns\": %.0f, \"between_units_ns\": %.0f, \"units_by_blocks\": [%.0f, "
-        "%.0f, %.0f, %.0f, %.0f]}\n",
+        "%s, %d an SM, %d steps, %d waves and %d: %.0f ns a block, %.0f in all; ends of an SM's blocks %.0f ns "
+        "apart, of SMs %.0f; SMs that took 0 to 4: %.0f %.0f %.0f %.0f %.0f\n",
         name, resident, steps, waves, left, median(seen.length), median(seen.total), median(seen.apart),
         median(seen.between), median(seen.took[0]), median(seen.took[1]), median(seen.took[2]), median(seen.took[3]),
         median(seen.took[4]));
@@ -314,7 +313,7 @@ int main() {
   check(cudaMalloc(&memory.marks, sizeof(Mark) * 4096));
   check(cudaMalloc(&memory.counters, 64));
   const int units = device.multiProcessorCount;
-  std::printf("{\"gpu\": \"%s\", \"units\": %d}\n", device.name, units);
+  std::printf("%s, %d SMs\n", device.name, units);
   cases<ByWgmma<64>, 4, true, true>("wgmma 64x64, 1 warpgroup, producer, claims", memory, units);
   cases<ByWgmma<128>, 4, true, true>("wgmma 64x128, 1 warpgroup, producer, claims", memory, units);
   cases<ByWgmma<64>, 4, true, false>("wgmma 64x64, 1 warpgroup, producer, grid", memory, units);

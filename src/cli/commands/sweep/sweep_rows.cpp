@@ -12,10 +12,25 @@
 namespace tilescope::cli {
 namespace {
 
-std::vector<PredictionColumn> chosen_columns(const Arguments& arguments, const std::vector<PredictionColumn>& all,
+// Columns that only an axis changes, and what its name begins with. Without it they would be the same in all rows.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> columns_of_axes{
+    {{"diagram", "diagram="}, {"sizes", "size."}, {"l2", "l2="}}};
+
+bool is_idle(const std::string& column, const std::vector<std::string>& axes) {
+  const auto found = std::find_if(columns_of_axes.begin(), columns_of_axes.end(),
+                                  [&](const auto& each) { return each.first == column; });
+  return found != columns_of_axes.end() && std::none_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+           return axis.starts_with(found->second);
+         });
+}
+
+std::vector<PredictionColumn> chosen_columns(const Arguments& arguments, std::vector<PredictionColumn> all,
                                              bool objects) {
   const auto given = arguments.text("columns");
-  if (!given) return all;
+  if (!given) {
+    std::erase_if(all, [&](const PredictionColumn& column) { return is_idle(column.key, arguments.all("axis")); });
+    return all;
+  }
   if (objects) refuse("--columns", "chooses columns of text, csv, md and SQLite; leave it out for json");
   std::vector<std::string> names;
   for (const PredictionColumn& column : all) names.push_back(column.key);
@@ -41,8 +56,8 @@ constexpr std::array<AxisColumn, 4> axis_columns{
     {{"seqlen", "q_len"}, {"head_dim", "d_qk"}, {"v_head_dim", "d_v"}, {"splits", "tile_splits"}}};
 
 // Columns whose cells follow from what SharedCells::Key names. They are texts, and take longer than all others.
-constexpr std::array<std::string_view, 7> shared_columns{"hardware", "schedule", "kernel", "dtype",
-                                                         "mask",     "model",    "basis"};
+constexpr std::array<std::string_view, 10> shared_columns{"hardware", "schedule", "kernel", "dtype", "mask",
+                                                          "diagram",  "sizes",    "l2",     "model", "basis"};
 
 }  // namespace
 
@@ -87,7 +102,10 @@ void SweepRows::set_types(const Cells& first) {
 std::vector<std::string> indexed_columns(const std::vector<std::string>& axes, const std::vector<RowColumn>& columns) {
   std::vector<std::string> indexed;
   for (const std::string& axis : axes) {
-    std::string name = axis.starts_with("dtype.") ? "dtype" : axis.starts_with("set.") ? "hardware" : axis;
+    std::string name = axis.starts_with("dtype.")  ? "dtype"
+                       : axis.starts_with("set.")  ? "hardware"
+                       : axis.starts_with("size.") ? "sizes"
+                                                   : axis;
     for (const AxisColumn& each : axis_columns)
       if (name == each.axis) name = each.column;
     const bool known =
