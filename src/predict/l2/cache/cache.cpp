@@ -184,6 +184,7 @@ std::int64_t L2Cache::overwritten(int entry) {
 }
 
 void L2Cache::hand_out() {
+  static_assert(std::endian::native == std::endian::little);
   if (!waiting_) waiting_.reset(new Waiting[queues_.size() * static_cast<std::size_t>(depth_)]);  // not zeroed
   const std::size_t count = std::exchange(asked_count_, 0);
   Waiting* const waiting = waiting_.get();
@@ -201,7 +202,9 @@ void L2Cache::hand_out() {
     for (const Fragment* each = fragments + first[asked.of]; each != end; ++each) {
       Queue& queue = queues[each->group];
       const int place = queue.end++;
-      waiting[place] = {each->piece, asked.use_side_tally};
+      // One store instead of two: stores are what bounds this loop.
+      const std::uint64_t rest = asked.use_side_tally;
+      waiting[place] = std::bit_cast<Waiting>(rest << 32 | static_cast<std::uint32_t>(each->piece));
       if (place == queue.last) [[unlikely]]
         carry_out_full(static_cast<std::size_t>(each->group));
     }
