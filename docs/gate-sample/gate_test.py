@@ -112,6 +112,11 @@ def check_package(tilescope, folder, failures):
     sha256 = hashlib.sha256(package.read_bytes()).hexdigest()
     check(failures, "the package", 0, "rows have a tolerance, 0 of them exceed it",
           action(tilescope, folder, **inputs, SHA256=sha256))
+    other = pathlib.Path(folder) / "other.tar.gz"
+    with tarfile.open(other, "w:gz") as archive:
+        archive.add(HERE / "counters.csv", "other/counters.csv")
+    check(failures, "a package without the program", 2, "other.tar.gz holds no bin/tilescope",
+          action(tilescope, folder, **{**inputs, "PACKAGE": str(other)}))
     check(failures, "a package with another checksum", 1, "", action(tilescope, folder, **inputs, SHA256="0" * 64))
 
 
@@ -151,4 +156,4 @@ def main(tilescope):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(os.path.abspath(sys.argv[1]))

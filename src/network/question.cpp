@@ -121,6 +121,23 @@ std::vector<OptionSpec> model_options() {
           threads_option()};
 }
 
+namespace {
+
+// Throws InputError, with the near ones, for what is neither a file nor a name in models/networks.
+void refuse_unknown_network(const std::string& config, const std::filesystem::path& shipped) {
+  std::error_code ignored;
+  if (config.find('/') != std::string::npos || config.ends_with(".json") || std::filesystem::exists(config, ignored))
+    return;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(shipped, ignored))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  refuse("model",
+         fmt::format("no file, and no name in models/networks: {}{}", shown_text(config), did_you_mean(config, names)));
+}
+
+}  // namespace
+
 ModelQuestion read_model_question(const std::string& config, const Options& options) {
   const auto architectures = options.text("architectures");
   const Architectures known = load_architectures(
@@ -128,6 +145,7 @@ ModelQuestion read_model_question(const std::string& config, const Options& opti
   const std::filesystem::path shipped = data_directory() / "models/networks" / (config + ".json");
   std::error_code ignored;
   const bool is_shipped = config.find('/') == std::string::npos && std::filesystem::exists(shipped, ignored);
+  if (!is_shipped) refuse_unknown_network(config, shipped.parent_path());
   ModelQuestion question{
       .network = read_network(is_shipped ? shipped : std::filesystem::path(config), known, options.text("as"))};
   question.hardware = gpus_of(options);

@@ -83,11 +83,15 @@ def command(draw):
         words[1] = ",".join(draw.sample(GPUS, 3))
         return ["compare"] + words
     if way < 0.88:
-        return ["sweep", "--axis", f"kv_len={size(draw, 20)},{size(draw, 40)}"] + [
-            word for word in point(draw)]
+        words = point(draw)
+        if "--kv-len" in words:  # the axis sets it
+            at = words.index("--kv-len")
+            del words[at:at + 2]
+        return ["sweep", "--axis", f"kv_len={size(draw, 20)},{size(draw, 40)}"] + words
     if way < 0.94:
         diagram = draw.choice(["attention", "attention_backward", "matmul_chain", "mla_absorbed", "attention_sink_window"])
-        return ["derive", diagram, "--memory", size(draw, 40), "--top", "3"] + extents(draw)
+        sizes = [] if diagram == "matmul_chain" else extents(draw)  # its sizes are its own
+        return ["derive", diagram, "--memory", size(draw, 40), "--top", "3"] + sizes
     return ["model", draw.choice(["llama-3-70b", "deepseek-v3", "gpt2", "gemma-3-27b"]), "--hardware", draw.choice(GPUS),
             "--batch", size(draw, 24), "--context", size(draw, 40), "--tp", draw.choice([1, 8, size(draw, 12)])]
 

@@ -58,7 +58,8 @@ TEST_CASE("a wrong argument of derive gives a one-line error") {
   CHECK(run_program("derive").status == 2);
   CHECK(run_program("derive atention").err.find("did you mean 'attention'?") != std::string::npos);
   check_refused("derive matmul --size z=3", "error: --size: diagram 'matmul' has no size 'z'; known: a, b, c");
-  check_refused("derive matmul --size a", "error: --size: expected NAME=N, as in a=4k, found 'a'");
+  check_refused("derive matmul --size a",
+                "error: --size: expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in a=1024,b=2k, found 'a'");
   check_refused("derive attention --format yaml",
                 "error: --format: expected text, json, csv, md or html, found 'yaml'; did you mean 'html'?");
 }

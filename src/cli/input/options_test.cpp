@@ -276,6 +276,8 @@ TEST_CASE("measure names what is missing before it looks for a device") {
                 "error: --experiment: is missing: give an experiment file, as in validate/experiments/quick.yaml");
   check_refused("measure --experiment ''", "error: --experiment: is empty, expected a value");
   check_refused("measure --experiment a --experiment b", "error: --experiment: given 2 times, expected once");
+  check_refused("model llama-3-8 --hardware l4",
+                "error: model: no file, and no name in models/networks: 'llama-3-8'; did you mean 'llama-3-8b'?");
   check_refused("measure --experiment nowhere.yaml", "nowhere.yaml: error: no such file; check the path");
   check_refused("measure --again=1", "error: --again: takes no value; see tilescope measure --help");
 }
