@@ -174,6 +174,7 @@ TEST_CASE("a report ranks predicted times alone, and bounds where there is no ot
   const std::string mixed = after(sentence("mi300x,l40s,a100_sxm_80"), "The shortest time: ");
   CHECK(mixed.find("MI300X") == std::string::npos);
   CHECK(mixed.find("at least") == std::string::npos);
+  CHECK(mixed.find("ideal flash2") != std::string::npos);
   CHECK(after(sentence("mi300x,mi355x"), "The lowest bound: ").find("at least") != std::string::npos);
   CHECK(sentence("mi300x,l40s").find("The only predicted time: ") != std::string::npos);
 }
