@@ -174,6 +174,19 @@ TEST_CASE("a report ranks predicted times alone, and bounds where there is no ot
   const std::string mixed = after(sentence("mi300x,l40s,a100_sxm_80"), "The shortest time: ");
   CHECK(mixed.find("MI300X") == std::string::npos);
   CHECK(mixed.find("at least") == std::string::npos);
+  CHECK(mixed.find("ideal flash2") != std::string::npos);
   CHECK(after(sentence("mi300x,mi355x"), "The lowest bound: ").find("at least") != std::string::npos);
   CHECK(sentence("mi300x,l40s").find("The only predicted time: ") != std::string::npos);
+}
+
+TEST_CASE("compare and search name ideal kernels, and compare no size that the diagram lacks") {
+  const std::string ideal = run_program("compare --hardware l4,l40s --q-len 1k --head-dim 128").out;
+  CHECK(ideal.find("flash2 is an ideal kernel of that schedule, none that exists") != std::string::npos);
+  const std::string kernel = run_program("compare --hardware l4,l40s --q-len 1k --head-dim 128 --kernel fused_mma").out;
+  CHECK(kernel.find("ideal") == std::string::npos);
+  const std::string words = "search --hardware l4 --q-len 1k --head-dim 128 --l2 closed";
+  CHECK(run_program(words).out.find("of an ideal kernel of schedule 'flash2', none that exists") != std::string::npos);
+  CHECK(run_program(words + " --kernel fused_mma").out.find("ideal") == std::string::npos);
+  const std::string own = run_program("compare --hardware l4,l40s --schedule matmul").out;
+  CHECK(own.starts_with("predicted: a 4,096, b 4,096, c 4,096, "));
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/parallel.h"
@@ -231,7 +232,12 @@ Compared compared(const Options& options, const std::function<void(std::size_t d
   refuse_if_all_refused(rows);
   set_references(rows);
   Compared answer{.shape = shared_shape(rows), .rows = {}};
-  for (const ComparedRow& row : rows) answer.rows.push_back(cells_of(row)), answer.any_time |= row.timed();
+  for (const ComparedRow& row : rows) {
+    answer.rows.push_back(cells_of(row)), answer.any_time |= row.timed();
+    if (row.launched && row.plan.assumed && !contains(answer.ideal, row.plan.kernel.name))
+      answer.ideal.push_back(row.plan.kernel.name);
+    for (const Axis& axis : row.plan.schedule.diagram.axes) answer.sized_by_workload |= axis.extent.has_value();
+  }
   if (options.has("best")) keep_best(answer.rows);
   if (const auto by = options.text("sort")) sort_rows(answer.rows, *by);
   return answer;
@@ -252,7 +258,7 @@ Json Compared::json() const {
     for (std::size_t c = 0; c < row.size(); ++c) object[keys[c]] = row[c];
     list.push_back(std::move(object));
   }
-  return {{"schema", "tilescope/compare/1"}, {"shape", shape}, {"rows", std::move(list)}};
+  return {{"schema", "tilescope/compare/1"}, {"shape", shape}, {"rows", std::move(list)}, {"ideal", ideal}};
 }
 
 }  // namespace tilescope

@@ -17,6 +17,8 @@ struct Compared {
   Json shape;                           // pass, diagram, mask, workload, sizes; null: rows differ in it
   std::vector<std::vector<Json>> rows;  // cells by compared_keys()
   bool any_time = false;                // some row has a time
+  std::vector<std::string> ideal = {};  // kernels of rows that are ideal ones of a schedule: none exists
+  bool sized_by_workload = false;       // a row's diagram has a size of the workload
   Json json() const;                    // tilescope/compare/1
 };
 

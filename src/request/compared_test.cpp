@@ -98,6 +98,17 @@ TEST_CASE("sort orders by any column with empty cells last; best keeps the faste
         CHECK(row["microseconds"] <= other["microseconds"]);
 }
 
+TEST_CASE("kernels that do not exist are named, those of descriptors not") {
+  const auto ideal = [](Given given) {
+    given.emplace_back("q-len", "1k"), given.emplace_back("head-dim", "128");
+    return compared(checked_options(given, compare_options())).json()["ideal"];
+  };
+  CHECK(ideal({{"hardware", "l4"}, {"kernel", "fused_mma"}}).empty());
+  CHECK(ideal({{"hardware", "l4"}}) == Json{"flash2"});
+  CHECK(ideal({{"hardware", "l4,l40s"}, {"schedule", "flash1,flash2"}}) == Json{"flash1", "flash2"});
+  CHECK(ideal({{"hardware", "l4,mi300x"}, {"kernel", "auto"}}).empty());  // a row that nothing runs
+}
+
 TEST_CASE("a lower bound is never ranked before a predicted time, nor divided by one") {
   for (const std::string gpus : {"mi300x,a100_sxm_80,mi325x,l4", "l4,mi355x,a100_sxm_80", "mi300x,mi325x"}) {
     const bool mixed = gpus.find("l4") != std::string::npos;

@@ -60,7 +60,7 @@ std::string main_format(const Plan& plan, const Point& point) {
   return arrays.empty() ? "" : to_string(point.dtypes[0]);
 }
 
-std::string kernel_name(const Plan& plan) { return plan.assumed ? plan.schedule.name : plan.kernel.name; }
+std::string kernel_name(const Plan& plan) { return plan.assumed ? "ideal " + plan.schedule.name : plan.kernel.name; }
 
 // What the model says of the point beside its bytes and counts.
 void add_prediction(const PredictedPoint& row, ReportPoint& point) {

@@ -12,10 +12,10 @@ namespace tilescope::cli {
 namespace {
 
 // "batch 64, heads_q 64, ..., mask none": what all rows share of the question.
-std::string shape_text(const Json& shape) {
+std::string shape_text(const Json& shape, bool sized_by_workload) {
   std::vector<std::string> parts;
-  for (const char* group : {"workload", "sizes"})
-    if (shape.contains(group) && shape[group].is_object())
+  for (const std::string group : {"workload", "sizes"})
+    if ((group != "workload" || sized_by_workload) && shape.contains(group) && shape[group].is_object())
       for (const auto& [key, value] : shape[group].items()) parts.push_back(key + " " + shown_cell(value));
   for (const char* key : {"mask", "pass"})
     if (shape.contains(key) && shape[key].is_string())
@@ -41,9 +41,16 @@ Table readable(const Compared& answer) {
     table.columns.push_back(keys[c]);
     for (std::size_t r = 0; r < answer.rows.size(); ++r) table.rows[r].push_back(answer.rows[r][c]);
   }
-  table.title = "predicted: " + shape_text(answer.shape);
+  table.title = "predicted: " + shape_text(answer.shape, answer.sized_by_workload);
   if (!shared.empty()) table.title += "; all rows: " + join(shared, ", ");
   return table;
+}
+
+// Which rows are of no kernel that exists.
+std::string ideal_text(const Compared& answer) {
+  const bool one = answer.ideal.size() == 1;
+  return fmt::format("{} {}, none that exists; --kernel auto takes the fastest that exists\n", join(answer.ideal, ", "),
+                     one ? "is an ideal kernel of that schedule" : "are ideal kernels of these schedules");
 }
 
 ExitStatus compare_points(const Arguments& arguments) {
@@ -61,7 +68,7 @@ ExitStatus compare_points(const Arguments& arguments) {
       deliver(arguments, render(Table{.title = "", .columns = compared_keys(), .rows = answer.rows}, style));
       break;
     default:
-      deliver(arguments, render(readable(answer), style));
+      deliver(arguments, render(readable(answer), style) + (answer.ideal.empty() ? "" : "\n" + ideal_text(answer)));
   }
   return answer.any_time ? ExitStatus::done : ExitStatus::answer_no;
 }

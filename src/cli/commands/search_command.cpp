@@ -11,6 +11,15 @@
 namespace tilescope::cli {
 namespace {
 
+// A search without a kernel is of none that exists.
+std::string ideal_text(const Plan& plan) {
+  return !plan.assumed ? ""
+                       : fmt::format(
+                             "of an ideal kernel of schedule '{}', none that exists; --kernel auto takes the "
+                             "fastest that exists\n",
+                             plan.schedule.name);
+}
+
 // The first `most` rows as text, and the number of the others.
 std::string shortened(Table table, std::size_t most, const Style& style) {
   const std::size_t all = table.rows.size();
@@ -61,7 +70,7 @@ ExitStatus search(const Arguments& arguments) {
   else {
     const Table fallen = table_of("fell out", searched.fallen_columns(), searched.fallen());
     deliver(arguments, (searched.how.empty() ? "" : searched.how + "\n\n") + render(best, style) + "\n" +
-                           shortened(fallen, 40, style) + notes_on(result));
+                           shortened(fallen, 40, style) + notes_on(result) + ideal_text(searched.plan));
   }
   return result.feasible.empty() ? ExitStatus::answer_no : ExitStatus::done;
 }
