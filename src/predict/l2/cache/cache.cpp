@@ -149,24 +149,25 @@ std::int64_t L2Cache::read(int entry, int side) {
   return missing;
 }
 
-L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
-  StoreTraffic all;
-  for (const Fragment& each : fragments_of(entry)) {
-    const StoreTraffic one = with_uses(each.group, [&](auto uses) { return uses.store(each.piece, fetches); });
-    all.lacked += one.lacked, all.written += one.written;
-  }
-  return all;
-}
-
-L2Cache::StoreTraffic L2Cache::store_by(int entry, int side) {
+// `then`: with the uses of each piece's group, and the piece.
+template <class Then>
+L2Cache::StoreTraffic L2Cache::store_pieces(int entry, bool fetches, const Then& then) {
   StoreTraffic all;
   for (const Fragment& each : fragments_of(entry))
     with_uses(each.group, [&](auto uses) {
-      const StoreTraffic one = uses.store(each.piece, false);
+      const StoreTraffic one = uses.store(each.piece, fetches);
       all.lacked += one.lacked, all.written += one.written;
-      uses.keep_copy(each.piece, side);
+      then(uses, each.piece);
     });
   return all;
+}
+
+L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
+  return store_pieces(entry, fetches, [](auto&, int) {});
+}
+
+L2Cache::StoreTraffic L2Cache::store_by(int entry, int side) {
+  return store_pieces(entry, false, [&](auto& uses, int piece) { uses.keep_copy(piece, side); });
 }
 
 std::int64_t L2Cache::read_last(int entry, int side) {

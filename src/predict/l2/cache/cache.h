@@ -157,6 +157,8 @@ class L2Cache {
   int part_of(const Fragment& fragment) const { return links_[fragment.piece + piece_].previous; }
   void supply(int fragment, int home);   // to a cache before this one, from here or from memory
   void refresh(int fragment, int home);  // what a cache before this one wrote back
+  template <class Then>
+  StoreTraffic store_pieces(int entry, bool fetches, const Then& then);
   void carry_out(std::size_t group, Tallies& tallies);
   void begin_queues(std::size_t groups);
   void carry_out_full(std::size_t group);
