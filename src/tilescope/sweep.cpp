@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "request/option_specs.h"
+#include "request/sweep/columns.h"
 #include "request/sweep/grid.h"
 #include "tilescope/convert.h"
 
@@ -13,7 +14,8 @@ Table sweep(const Options& options) {
         checked(options, point_options() + sweep_axis_options() + std::vector<OptionSpec>{threads_option()});
     const SweepGrid grid(read.without("threads"));
     const std::size_t threads = threads_of(read);
-    const std::vector<PredictionColumn> columns = columns_at(prediction_columns(grid.tiles()), shown::csv);
+    const std::vector<PredictionColumn> columns =
+        without_idle(columns_at(prediction_columns(grid.tiles()), shown::csv), read);
     Table table;
     for (const PredictionColumn& column : columns) table.columns.push_back(column.key);
     std::vector<std::vector<std::vector<Cell>>> slots(slots_of(threads));

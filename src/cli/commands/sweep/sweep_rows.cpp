@@ -8,29 +8,15 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "request/sweep/columns.h"
 
 namespace tilescope::cli {
 namespace {
 
-// Columns that only an axis changes, and what its name begins with. Without it they would be the same in all rows.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> columns_of_axes{
-    {{"diagram", "diagram="}, {"sizes", "size."}, {"l2", "l2="}}};
-
-bool is_idle(const std::string& column, const std::vector<std::string>& axes) {
-  const auto found = std::find_if(columns_of_axes.begin(), columns_of_axes.end(),
-                                  [&](const auto& each) { return each.first == column; });
-  return found != columns_of_axes.end() && std::none_of(axes.begin(), axes.end(), [&](const std::string& axis) {
-           return axis.starts_with(found->second);
-         });
-}
-
-std::vector<PredictionColumn> chosen_columns(const Arguments& arguments, std::vector<PredictionColumn> all,
+std::vector<PredictionColumn> chosen_columns(const Arguments& arguments, const std::vector<PredictionColumn>& all,
                                              bool objects) {
   const auto given = arguments.text("columns");
-  if (!given) {
-    std::erase_if(all, [&](const PredictionColumn& column) { return is_idle(column.key, arguments.all("axis")); });
-    return all;
-  }
+  if (!given) return without_idle(all, arguments);
   if (objects) refuse("--columns", "chooses columns of text, csv, md and SQLite; leave it out for json");
   std::vector<std::string> names;
   for (const PredictionColumn& column : all) names.push_back(column.key);
