@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "base/parallel.h"
 #include "predict/l2/cache/piece_uses.h"
@@ -204,8 +205,8 @@ void L2Cache::hand_out() {
       Queue& queue = queues[each->group];
       const int place = queue.end++;
       // One store instead of two: stores are what bounds this loop.
-      const std::uint64_t rest = asked.use_side_tally;
-      waiting[place] = std::bit_cast<Waiting>(rest << 32 | static_cast<std::uint32_t>(each->piece));
+      const std::uint64_t all = std::uint64_t{asked.use_side_tally} << 32 | static_cast<std::uint32_t>(each->piece);
+      std::memcpy(waiting + place, &all, sizeof all);  // Emscripten's library has no std::bit_cast yet
       if (place == queue.last) [[unlikely]]
         carry_out_full(static_cast<std::size_t>(each->group));
     }
