@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <deque>
 #include <random>
 #include <utility>
 #include <vector>
+
+#include "predict/same_bits.h"
 
 namespace tilescope {
 namespace {
@@ -39,15 +40,6 @@ struct BlockStart {
   double time;
   std::int32_t block;
 };
-
-// std::bit_cast, which Emscripten's library does not have yet.
-template <class To, class From>
-To same_bits(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  std::memcpy(&to, &from, sizeof to);
-  return to;
-}
 
 // The earliest of the times that units have, one each; of equal times that of the first unit. Each pair of units, of
 // pairs and so on knows its earlier one.

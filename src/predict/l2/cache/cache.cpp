@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "base/parallel.h"
 #include "predict/l2/cache/piece_uses.h"
+#include "predict/same_bits.h"
 
 namespace tilescope {
 namespace {
@@ -206,7 +206,7 @@ void L2Cache::hand_out() {
       const int place = queue.end++;
       // One store instead of two: stores are what bounds this loop.
       const std::uint64_t all = std::uint64_t{asked.use_side_tally} << 32 | static_cast<std::uint32_t>(each->piece);
-      std::memcpy(waiting + place, &all, sizeof all);  // Emscripten's library has no std::bit_cast yet
+      waiting[place] = same_bits<Waiting>(all);
       if (place == queue.last) [[unlikely]]
         carry_out_full(static_cast<std::size_t>(each->group));
     }
