@@ -26,11 +26,9 @@ double tensor_clocks(const BoundIsland& bound, const Work& work) {
 
 constexpr double lanes = 32, schedulers = 4, bytes_of_load = 16 * lanes;
 
-// Warp instructions a scheduler of products in mma.sync: 16 bytes a lane of their operands, and the instructions. Of
-// products in wgmma: what belongs to no pipe, such as descriptors in uniform registers and waits for barriers.
+// Warp instructions a scheduler of products in mma.sync: 16 bytes a lane of their operands, and the instructions.
 double issue_of_products(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
-  if (bound.how.path().warpgroup) return pipe(launch.counts.work.pipes, Pipe::others) / (lanes * schedulers);
   if (!bound.how.path().from_registers) return 0;
   const MmaShape& mma = bound.how.mma;
   return (static_cast<double>(launch.counts.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
@@ -48,8 +46,7 @@ double issue_of(const LaunchAtSm& launch) {
   const auto& smem = launch.counts.traffic.bytes[Boundary::smem];
   if (!bound.how.load().bulk)
     warps += static_cast<double>(smem[1] - launch.counts.traffic.bulk_smem[1]) / bytes_of_load;
-  const double products = bound.how.path().from_registers ? issue_of_products(launch) : 0;
-  return products + (threads / lanes + warps) / schedulers;
+  return issue_of_products(launch) + (threads / lanes + warps) / schedulers;
 }
 
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.

@@ -25,7 +25,7 @@ struct StepDemand {
   double alu = 0;             // maxima and conversions
   double threads = 0;         // addresses, loops: of each thread, beside its products
   double issue = 0;           // warp instructions that a scheduler issues for all that
-  double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them; beside wgmma: of no pipe
+  double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them
   double memory = 0;          // the unit's share of bytes from memory or L2
   double leaving = 0;         // what threads store, add to memory and spill, one after the other on its way to the L2
   std::array<double*, 14> all() {

@@ -11,8 +11,7 @@ double Network::round(std::int64_t customers) const {
   double total = 0, issuing = 0;
   for (std::int64_t n = 1; n <= customers; ++n) {
     std::array<double, 5> response{};
-    total =
-        delay + (issue - issue_under_products) * issuing;  // an instruction waits while another customer's is issued
+    total = delay + issue * issuing;  // an instruction waits while another customer's is issued
     for (std::size_t i = 0; i < demand.size(); ++i)
       response[i] = demand[i] * (1 + queue[i] - (in_turn || (products_in_turn && i == 0) ? busy[i] / 2 : 0));
     for (const double each : response) total += each;

@@ -74,13 +74,11 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const bool in_order = bound.how.path().from_registers, wgmma = bound.how.path().warpgroup;
   const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
-  Network network{
-      .demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
-      .delay = latency.between,
-      .issue = at_work(bound, Mechanism::issue_slots) ? d.issue : 0,
-      .issue_under_products = wgmma && at_work(bound, Mechanism::issue_under_products) ? d.issue_products : 0,
-      .in_turn = takes_turns(bound) && at_work(bound, Mechanism::in_turn),
-      .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
+  Network network{.demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
+                  .delay = latency.between,
+                  .issue = at_work(bound, Mechanism::issue_slots) ? d.issue : 0,
+                  .in_turn = takes_turns(bound) && at_work(bound, Mechanism::in_turn),
+                  .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array waits{latency.matrix, latency.special, latency.alu};
   std::array<double, 3> waited{};
