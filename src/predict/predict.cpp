@@ -39,7 +39,6 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
   const Repeats repeats = repeats_of(hardware, counts);
   StageResults<LaunchTime> times(timed.launches.get_allocator());
   times.reserve(timed.launches.size());
-  Energy energy;
   time.modelled = true, time.sm_cycles = time.cold = 0;
   for (const LaunchAtSm& launch : timed.launches) {
     IslandPrediction& result = out.islands[times.size()];
@@ -53,19 +52,19 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
     if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, repeats.gone);
     time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
-    add_energy(launch_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true)), energy);
+    add_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true), time.energy);
   }
   // Clock: the highest at which all of them stay within the power limit.
   const ClockAndPower sustained = at_work(point, Mechanism::power)
-                                      ? sustained_clock(hardware, times, energy, time.launch)
+                                      ? sustained_clock(hardware, times, time.energy, time.launch)
                                       : sustained_clock(hardware, times, {}, time.launch);
-  time.clock_hz = sustained.hz, time.watts = sustained.watts, time.energy = energy.items;
+  time.clock_hz = sustained.hz, time.watts = sustained.watts;
   time.cold += time.launch, time.total = time.launch;
   for (const LaunchTime& each : times) time.total += each.seconds(sustained.hz);
   time.host = host_seconds(hardware, times.size());
   // Explain: what a faster resource would save.
   if (point.l2 == L2Model::walk && gains == Gains::wanted)
-    time.gain = gains_of(timed.launches, times, repeats, energy, time.launch, time.total);
+    time.gain = gains_of(timed.launches, times, repeats, time.energy, time.launch, time.total);
 }
 
 bool fits(const Prediction& out) {

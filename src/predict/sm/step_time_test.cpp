@@ -10,6 +10,22 @@
 
 using namespace tilescope;
 
+namespace {
+
+EnergyByItem joules(EnergyItem item, double all) {
+  EnergyByItem energy;
+  energy[static_cast<std::size_t>(item)].joules = all;
+  return energy;
+}
+
+double tensor_joules(const HardwareProfile& hardware, const Plan& plan, const LaunchCounts& counts) {
+  EnergyByItem energy;
+  add_energy(hardware, plan.kernel.islands[0], counts, 0, energy);
+  return energy[static_cast<std::size_t>(EnergyItem::tensor)].joules;
+}
+
+}  // namespace
+
 TEST_CASE("one block executes the phases of a step one after another, at the rates of the SM's units") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 128, 64, 8));
@@ -144,14 +160,14 @@ TEST_CASE("a higher rate never makes a step longer") {
 TEST_CASE("the clock decreases until the power is within the limit") {
   HardwareProfile hardware = textbook();
   const LaunchTime light{.clocks = 1e6, .busy_clocks = 1e6, .memory_seconds = 0, .highest_hz = 1.83e9};
-  const ClockAndPower free = sustained_clock(hardware, {&light, 1}, {.others = 0.1}, 0);
+  const ClockAndPower free = sustained_clock(hardware, {&light, 1}, joules(EnergyItem::others, 0.1), 0);
   CHECK(free.hz == 1.83e9);
   CHECK(free.watts == doctest::Approx(100 + 0.1 * 1.83e9 / 1e6));
-  const ClockAndPower held = sustained_clock(hardware, {&light, 1}, {.others = 0.4}, 0);
+  const ClockAndPower held = sustained_clock(hardware, {&light, 1}, joules(EnergyItem::others, 0.4), 0);
   CHECK(held.watts == doctest::Approx(700).epsilon(1e-6));
   CHECK(held.hz == doctest::Approx(600 / 0.4 * 1e6));
   hardware.measured->power.busy.reset();
-  CHECK(sustained_clock(hardware, {&light, 1}, {.others = 0.4}, 0).watts == 0);
+  CHECK(sustained_clock(hardware, {&light, 1}, joules(EnergyItem::others, 0.4), 0).watts == 0);
 }
 
 TEST_CASE("a lower clock reduces the energy of an operation, but not the energy of a byte of memory") {
@@ -159,11 +175,13 @@ TEST_CASE("a lower clock reduces the energy of an operation, but not the energy 
   hardware.measured->clock.most = {2e9, "M"}, hardware.measured->clock.tensor_most = {1.8e9, "M"};
   hardware.measured->power.clock_exponent = {2, "M"};
   const LaunchTime island{.clocks = 1e6, .busy_clocks = 1e6, .memory_seconds = 0, .highest_hz = 1.8e9};
-  const auto hz = [&](const Energy& energy) { return sustained_clock(hardware, {&island, 1}, energy, 0).hz; };
-  CHECK(hz({.memory = 0.4}) == doctest::Approx(1.5e9));  // 600 W = 0.4 J hz / 1e6
+  const auto hz = [&](EnergyItem item, double all) {
+    return sustained_clock(hardware, {&island, 1}, joules(item, all), 0).hz;
+  };
+  CHECK(hz(EnergyItem::hbm, 0.4) == doctest::Approx(1.5e9));  // 600 W = 0.4 J hz / 1e6
   // 600 W = 0.4 J (hz / f)^2 hz / 1e6
-  CHECK(hz({.tensor = 0.4}) == doctest::Approx(std::cbrt(600 / 0.4 * 1e6 * 1.8e9 * 1.8e9)));
-  CHECK(hz({.others = 0.5}) == doctest::Approx(std::cbrt(600 / 0.5 * 1e6 * 2e9 * 2e9)));
+  CHECK(hz(EnergyItem::tensor, 0.4) == doctest::Approx(std::cbrt(600 / 0.4 * 1e6 * 1.8e9 * 1.8e9)));
+  CHECK(hz(EnergyItem::others, 0.5) == doctest::Approx(std::cbrt(600 / 0.5 * 1e6 * 2e9 * 2e9)));
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   CHECK(highest_clock(hardware, plan.kernel.islands.front()) == 1.8e9);
 }
@@ -178,9 +196,9 @@ TEST_CASE("mma.sync has its own highest clock, at which its energy was measured"
   CHECK(highest_clock(hardware, wgmma.kernel.islands.front()) == 1.8e9);
   const Staged stages = staged(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
   const double flop_of_run = static_cast<double>(stages.counts[0].work.tensor_flop);
-  const Energy energy = launch_energy(hardware, plan.kernel.islands[0], stages.counts[0]);
   // Scaled from the clock of wgmma to the clock of mma.sync, the energy equals the measured one.
-  CHECK(energy.tensor * std::pow(1.7 / 1.8, 2) == doctest::Approx(flop_of_run * 1e-12));
+  CHECK(tensor_joules(hardware, plan, stages.counts[0]) * std::pow(1.7 / 1.8, 2) ==
+        doctest::Approx(flop_of_run * 1e-12));
 }
 
 TEST_CASE("products with operands in registers have their own measured energy") {
@@ -188,7 +206,7 @@ TEST_CASE("products with operands in registers have their own measured energy") 
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const Staged stages = staged(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
   const double flop_of_run = static_cast<double>(stages.counts[0].work.tensor_flop);
-  const auto tensor = [&] { return launch_energy(hardware, plan.kernel.islands[0], stages.counts[0]).tensor; };
+  const auto tensor = [&] { return tensor_joules(hardware, plan, stages.counts[0]); };
   const double from_shared = tensor();
   hardware.measured->power.mma[Format::fp16] = {1e-12, "M"};
   CHECK(tensor() == doctest::Approx(flop_of_run * 1e-12));
@@ -199,8 +217,7 @@ TEST_CASE("products with operands in registers have their own measured energy") 
   LaunchCounts counts;
   counts.work.tensor_flop_in[static_cast<std::size_t>(Format::fp8_e4m3)] = static_cast<std::int64_t>(flop);
   hardware.measured->power.tensor[Format::fp8_e4m3] = {0.25e-12, "M"};
-  CHECK(launch_energy(hardware, bytes.kernel.islands[0], counts).tensor ==
-        doctest::Approx(flop * (0.25e-12 - 320.0 / (2 * 64 * 256) * 2e-12)));
+  CHECK(tensor_joules(hardware, bytes, counts) == doctest::Approx(flop * (0.25e-12 - 320.0 / (2 * 64 * 256) * 2e-12)));
 }
 
 TEST_CASE("without measured rates the time is that of the slowest resource and is marked as a lower bound") {

@@ -7,16 +7,10 @@
 
 namespace tilescope {
 
-// J of a launch beyond what the board takes while it is merely busy, as measured: of memory, which has a clock of its
-// own; of tensor cores and of everything else on the chip, at their highest clocks. All 0: the profile lacks energies.
-struct Energy {
-  double memory = 0, tensor = 0, others = 0;
-  EnergyByItem items{};
-  double joules() const { return memory + tensor + others; }
-};
-void add_energy(const Energy& own, Energy& sum);
-Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts,
-                     double added_bytes = 0);
+// J of a launch beyond what the board takes while it is merely busy, added to what others take. Nothing where the
+// profile lacks energies. `added_bytes`: that SMs add to memory.
+void add_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts,
+                double added_bytes, EnergyByItem& energy);
 
 // The highest clock at which launches that run one after the other, again and again, stay within the board's power, and
 // the power there. What an operation takes falls with the clock, for the voltage does (power.clock_exponent). `gaps`:
@@ -25,6 +19,6 @@ struct ClockAndPower {
   double hz = 0, watts = 0;  // watts 0: not known
 };
 ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches,
-                              const Energy& energy, double gaps, double more_power = 1);
+                              const EnergyByItem& energy, double gaps, double more_power = 1);
 
 }  // namespace tilescope

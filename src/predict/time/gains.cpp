@@ -8,19 +8,15 @@
 namespace tilescope {
 
 std::array<double, lever_count> gains_of(std::span<const LaunchAtSm> launches, std::span<const LaunchTime> times,
-                                         const Repeats& repeats, const Energy& energy, double gaps, double total) {
+                                         const Repeats& repeats, const EnergyByItem& energy, double gaps,
+                                         double total) {
   std::array<double, lever_count> gains{};
   at_once(lever_count, [&](std::size_t lever) {
     std::vector<LaunchTime> faster_times(launches.size());
     Faster faster = as_it_is;
     faster[lever] = 1.1;
     for (std::size_t i = 0; i < launches.size(); ++i) {
-      const LaunchAtSm& of = launches[i];  // each lever places blocks for itself
-      const LaunchAtSm launch{.bound = of.bound,
-                              .counts = of.counts,
-                              .memory = of.memory,
-                              .round_waits = of.round_waits,
-                              .placed = of.placed};
+      const LaunchAtSm launch = launches[i];  // a copy: each lever places blocks for itself
       const SmClocks clocks = sm_clocks(launch, faster);
       const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks), faster);
       faster_times[i] = time_in_sequence(launch, by_itself, repeats, faster);

@@ -10,6 +10,6 @@ namespace tilescope {
 // By Lever: the part of the total time that is saved were this 10 % faster. `times`: of the launches as they are, in
 // sequence; `gaps`: s between them; `total`: s of all.
 std::array<double, lever_count> gains_of(std::span<const LaunchAtSm> launches, std::span<const LaunchTime> times,
-                                         const Repeats& repeats, const Energy& energy, double gaps, double total);
+                                         const Repeats& repeats, const EnergyByItem& energy, double gaps, double total);
 
 }  // namespace tilescope
