@@ -1,23 +1,16 @@
 #include "predict/grid/issue_order.h"
 
 #include <algorithm>
-#include <optional>
+
+#include "predict/grid/block_order.h"
 
 namespace tilescope {
 
 IssueOrder issue_order(const BoundIsland& bound) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
   const auto rank = [&](const BoundLoop& loop) -> int {
     if (!loop.group) return 100;
-    const Axis& own = diagram.axes[index(loop.axis)];
-    const std::optional<Extent> size =
-        own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
-    const GridDimension dimension = size == Extent::q_len    ? GridDimension::q
-                                    : size == Extent::kv_len ? GridDimension::kv
-                                    : size == Extent::batch  ? GridDimension::batch
-                                                             : GridDimension::heads;
     const auto& given = bound.how.block_order;
-    const auto found = std::find(given.begin(), given.end(), dimension);
+    const auto found = std::find(given.begin(), given.end(), BlockOrder::dimension_of(bound, loop));
     return static_cast<int>(given.end() - found);  // fastest first in the descriptor, outermost first in a nest
   };
   // A stable insertion sort: std::stable_sort would allocate.

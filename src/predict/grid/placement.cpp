@@ -1,13 +1,11 @@
 #include "predict/grid/placement.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <limits>
-#include <numeric>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "predict/grid/next_unit.h"
 
 namespace tilescope {
 namespace {
@@ -21,40 +19,8 @@ struct PlacingUnit {
   bool changed = false;      // since its next end was announced
 };
 
-// Units by the time at which their next block ends: a tournament, so that a new time takes few comparisons.
-class NextEnds {
- public:
-  explicit NextEnds(std::size_t units) : places_(std::bit_ceil(units)), times_(places_, never), first_of_(2 * places_) {
-    std::iota(first_of_.begin() + static_cast<std::ptrdiff_t>(places_), first_of_.end(), 0);
-    for (std::size_t at = places_; at-- > 1;) first_of_[at] = first_of_[2 * at];
-  }
-  void set(std::size_t unit, double time) {
-    times_[unit] = std::min(time, std::numeric_limits<double>::max());
-    play(unit);
-  }
-  void clear(std::size_t unit) {
-    times_[unit] = never;
-    play(unit);
-  }
-  bool empty() const { return time() == never; }
-  // The unit that comes first, of several the one with the lowest number; and its time.
-  std::size_t unit() const { return first_of_[1]; }
-  double time() const { return times_[unit()]; }
-
- private:
-  static constexpr double never = std::numeric_limits<double>::infinity();
-
-  void play(std::size_t unit) {
-    for (std::size_t at = (places_ + unit) / 2; at > 0; at /= 2) {
-      const std::uint32_t left = first_of_[2 * at], right = first_of_[2 * at + 1];
-      first_of_[at] = times_[right] < times_[left] ? right : left;
-    }
-  }
-
-  std::size_t places_;
-  std::vector<double> times_;
-  std::vector<std::uint32_t> first_of_;  // of pairs, then of pairs of pairs, from the end to the start
-};
+// A place of a unit where a block has ended: blocks that the unit still held then, and the unit.
+using FreePlace = std::pair<std::size_t, std::int64_t>;
 
 class Device {
  public:
@@ -69,32 +35,31 @@ class Device {
 
   void start(std::int64_t unit, double time, double work) {
     advance(unit, time);
-    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
-    u.left.push_back(work);
+    units_[static_cast<std::size_t>(unit)].left.push_back(work);
     change(unit);
   }
 
-  // The next blocks that end, all at one time: their units (again for each block), and the time. Empty: none is left.
-  const std::vector<std::int64_t>& end(double& time) {
+  // The next blocks that end, all at one time: their places, those on the emptiest units first, and the time. Empty:
+  // none is left.
+  const std::vector<FreePlace>& end(double& time) {
     freed_.clear();
     for (const std::int64_t unit : changed_) announce(unit);
     changed_.clear();
-    while (!ends_.empty()) {
+    while (ends_.time() != no_event) {
       const double now = ends_.time();
       if (!freed_.empty() && now > time * (1 + 1e-12)) break;
-      const auto unit = static_cast<std::int64_t>(ends_.unit());
+      const std::int64_t unit = ends_.unit();
       PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
       advance(unit, now);
       u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
-      ends_.clear(static_cast<std::size_t>(unit));
+      ends_.set(unit, no_event);
       if (!u.left.empty() && next_of(u).second <= now * 1e-12) announce(unit);  // another one ends with it
       else change(unit);
-      freed_.push_back(unit), time = now;
+      freed_.emplace_back(u.left.size(), unit), time = now;
     }
+    std::sort(freed_.begin(), freed_.end());
     return freed_;
   }
-
-  std::size_t held(std::int64_t unit) const { return units_[static_cast<std::size_t>(unit)].left.size(); }
 
   double busy() const { return busy_; }
 
@@ -130,15 +95,16 @@ class Device {
   void announce(std::int64_t unit) {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
     u.changed = false;
-    if (!u.left.empty()) ends_.set(static_cast<std::size_t>(unit), u.at + std::max(0.0, next_of(u).second));
+    if (!u.left.empty()) ends_.set(unit, u.at + std::max(0.0, next_of(u).second));
   }
 
   std::vector<PlacingUnit> units_;
   const BlockClocks& clocks_;
   std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
   std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
-  std::vector<std::int64_t> freed_, changed_;
-  NextEnds ends_;
+  std::vector<FreePlace> freed_;
+  std::vector<std::int64_t> changed_;
+  NextUnit ends_;
   double busy_ = 0;
 };
 
@@ -149,26 +115,6 @@ double step_between(const BlockClocks& clocks, double blocks) {
   const double part = std::max(0.0, blocks - 1 - static_cast<double>(low));
   return clocks.step[low] + part * std::max(0.0, clocks.step[high] - clocks.step[low]);
 }
-
-// Clocks of a block by its steps, each worked out once: most blocks of a launch have as many as others.
-class ClocksOfSteps {
- public:
-  ClocksOfSteps(const BlockClocks& clocks, std::int64_t resident) : clocks_(clocks), resident_(resident) {}
-
-  double operator()(std::int64_t steps) {
-    constexpr std::int64_t most_kept = std::int64_t{1} << 16;
-    if (steps < 0 || steps >= most_kept) return clocks_.of_block(static_cast<double>(steps), resident_);
-    const auto place = static_cast<std::size_t>(steps);
-    if (place >= known_.size()) known_.resize(place + 1, std::numeric_limits<double>::quiet_NaN());
-    if (std::isnan(known_[place])) known_[place] = clocks_.of_block(static_cast<double>(steps), resident_);
-    return known_[place];
-  }
-
- private:
-  const BlockClocks& clocks_;
-  std::int64_t resident_;
-  std::vector<double> known_;
-};
 
 }  // namespace
 
@@ -188,34 +134,23 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
                        const BlockClocks& clocks, std::span<const std::int32_t> first) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   Device device(units, resident, clocks);
-  ClocksOfSteps work(clocks, resident);
+  // Each number of steps is worked out once: most blocks of a launch have as many as others.
+  std::unordered_map<std::int64_t, double> known;
+  const auto work = [&](std::int64_t of_block) {
+    const auto [entry, is_new] = known.try_emplace(of_block);
+    if (is_new) entry->second = clocks.of_block(static_cast<double>(of_block), resident);
+    return entry->second;
+  };
   std::size_t next = 0;
   const std::size_t places = static_cast<std::size_t>(units * resident);
   for (; next < std::min(steps.size(), places); ++next)
     device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0, work(steps[next]));
   Placement placed;
-  // Of places that are free at the same time, those on the emptiest units come first.
-  std::vector<std::int64_t> free, later;
-  while (!(free = device.end(placed.clocks)).empty()) {
-    if (free.size() == 1 && next < steps.size()) {
-      device.start(free.front(), placed.clocks, work(steps[next++]));
-      continue;
-    }
-    while (!free.empty() && next < steps.size()) {
-      std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) {
-        return std::pair(device.held(a), a) < std::pair(device.held(b), b);
-      });
-      const std::size_t least = device.held(free.front());
-      later.clear();
-      std::int64_t last = -1;
-      for (const std::int64_t unit : free) {
-        if (next < steps.size() && unit != last && device.held(unit) == least)
-          device.start(unit, placed.clocks, work(steps[next++]));
-        else later.push_back(unit);
-        last = unit;
-      }
-      free.swap(later);
-    }
+  for (;;) {
+    const std::vector<FreePlace>& free = device.end(placed.clocks);
+    if (free.empty()) break;
+    for (const auto& [held, unit] : free)
+      if (next < steps.size()) device.start(unit, placed.clocks, work(steps[next++]));
   }
   placed.busy = device.busy() / static_cast<double>(units);
   return placed;

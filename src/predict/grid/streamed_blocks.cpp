@@ -1,23 +1,21 @@
 #include "predict/grid/streamed_blocks.h"
 
 #include <algorithm>
-#include <bit>
 #include <deque>
 #include <random>
 #include <utility>
 #include <vector>
 
-#include "predict/same_bits.h"
+#include "predict/grid/next_unit.h"
 
 namespace tilescope {
 namespace {
 
-constexpr double never = 1e30, nearly_done = 1e-9;  // of a step
+constexpr double nearly_done = 1e-9;  // of a step
 
 struct Block {
   std::int32_t unit = 0, steps = 0;
-  std::int32_t asked = 0, at = 0;              // tiles asked for; the step that it is at or waits for
-  std::int32_t asked_place = 0, at_place = 0;  // of these tiles, by place
+  std::int32_t asked = 0, at = 0;  // tiles asked for; the step that it is at or waits for
   bool waits = true;
 };
 
@@ -39,39 +37,6 @@ struct StreamingUnit {
 struct BlockStart {
   double time;
   std::int32_t block;
-};
-
-// The earliest of the times that units have, one each; of equal times that of the first unit. Each pair of units, of
-// pairs and so on knows its earlier one.
-class NextUnit {
- public:
-  explicit NextUnit(std::size_t units)
-      : leaves_(std::bit_ceil(std::max<std::size_t>(1, units))), earliest_(2 * leaves_) {
-    for (std::size_t i = 0; i < leaves_; ++i)
-      earliest_[leaves_ + i] = {same_bits<std::uint64_t>(never), static_cast<std::uint32_t>(i)};
-    for (std::size_t node = leaves_; --node > 0;) earliest_[node] = earliest_[2 * node];
-  }
-  void set(std::int32_t unit, double time) {
-    auto first = same_bits<std::uint64_t>(time);
-    auto own = static_cast<std::uint32_t>(unit);
-    std::size_t node = leaves_ + own;
-    for (earliest_[node] = {first, own}; node > 1; node /= 2, earliest_[node] = {first, own}) {
-      const auto [other_time, other] = earliest_[node ^ 1];
-      // Nobody can foresee which is earlier: a choice without a branch. An odd node comes after the other.
-      const std::uint64_t others = -static_cast<std::uint64_t>(other_time < first + (node & 1));
-      first ^= (first ^ other_time) & others, own ^= (own ^ other) & static_cast<std::uint32_t>(others);
-    }
-  }
-  std::int32_t unit() const { return static_cast<std::int32_t>(earliest_[1].unit); }
-  double time() const { return same_bits<double>(earliest_[1].time); }
-
- private:
-  struct UnitTime {
-    std::uint64_t time;  // bits of a number that is not negative, which are in its order
-    std::uint32_t unit;
-  };
-  std::size_t leaves_;
-  std::vector<UnitTime> earliest_;  // by node: the root is 1, children of n are 2 n and 2 n + 1
 };
 
 // A tile of a block, and its place in the windows of all blocks.
@@ -96,22 +61,20 @@ class StreamSimulation {
         steps_(units_.size()),
         random_(how.seed) {
     for (std::size_t i = 0; i < pace_.size(); ++i) pace_[i] = 1 / std::max(1e-12, how.step[i]);
-    for (std::int32_t i = 0; i < count(); ++i) {
+    for (std::int32_t i = 0; i < count(); ++i)
       block(i).steps = static_cast<std::int32_t>(how.steps[static_cast<std::size_t>(i)]);
-      block(i).asked_place = block(i).at_place = i * window_;
-    }
   }
 
   Streamed run() {
     for (std::int64_t round = 0; round < how_.resident && next_ < count(); ++round)
       for (std::int32_t unit = 0; unit < how_.units && next_ < count(); ++unit) hold(unit, 0);
     for (;;) {
-      const double step = steps_.time(), start = starts_.empty() ? never : starts_.front().time;
+      const double step = steps_.time(), start = starts_.empty() ? no_event : starts_.front().time;
       const double own = std::min(step, start);
-      const auto arrival = [&] { return arrivals_.empty() ? never : arrivals_.front().time; };
-      while (served_at_ < never && served_at_ <= own && served_at_ <= arrival()) served(served_at_);
+      const auto arrival = [&] { return arrivals_.empty() ? no_event : arrivals_.front().time; };
+      while (served_at_ < no_event && served_at_ <= own && served_at_ <= arrival()) served(served_at_);
       const double first = std::min(own, arrival());
-      if (first >= never) break;
+      if (first >= no_event) break;
       if (first == arrival()) arrived();
       else if (first == start) begin(first);
       else stepped(first);
@@ -126,9 +89,9 @@ class StreamSimulation {
   std::int32_t count() const { return static_cast<std::int32_t>(blocks_.size()); }
   // Of the tile at a place: pieces on their way; -1: all are there.
   std::int32_t& missing(std::int32_t place) { return missing_[static_cast<std::size_t>(place)]; }
-  void to_next(std::int32_t& place, std::int32_t number) const {
-    if (++place == (number + 1) * window_) place -= window_;
-  }
+  // Where a block keeps its n-th tile.
+  std::int32_t place(std::int32_t number, std::int32_t n) const { return number * window_ + n % window_; }
+  std::int32_t place_of_step(std::int32_t number) { return place(number, block(number).at); }
 
   void hold(std::int32_t number, double time) {
     StreamingUnit& u = unit(number);
@@ -151,20 +114,20 @@ class StreamSimulation {
   void ask(std::int32_t number, double time) {
     Block& b = block(number);
     if (b.asked == b.steps) return;
-    missing(b.asked_place) = static_cast<std::int32_t>(how_.pieces);
-    pool_.insert(pool_.end(), static_cast<std::size_t>(how_.pieces), {number, b.asked_place});
-    ++b.asked, to_next(b.asked_place, number);
+    const Tile tile{.block = number, .place = place(number, b.asked++)};
+    missing(tile.place) = static_cast<std::int32_t>(how_.pieces);
+    pool_.insert(pool_.end(), static_cast<std::size_t>(how_.pieces), tile);
     serve(time);
   }
   void serve(double time) {
-    if (served_at_ < never || pool_.empty()) return;
+    if (served_at_ < no_event || pool_.empty()) return;
     Tile& drawn = pool_[static_cast<std::uint32_t>(random_()) % static_cast<std::uint32_t>(pool_.size())];
     served_ = std::exchange(drawn, pool_.back()), pool_.pop_back();
     served_at_ = time + piece_service_;
   }
   void served(double time) {
     const Tile tile = served_;
-    served_at_ = never;
+    served_at_ = no_event;
     if (--missing(tile.place) == 0) arrivals_.push_back({time + how_.latency, tile});
     serve(time);
   }
@@ -173,12 +136,12 @@ class StreamSimulation {
     arrivals_.pop_front();
     const Block& b = block(tile.block);
     missing(tile.place) = -1;
-    if (b.waits && b.at_place == tile.place) work(tile.block, time), announce(b.unit);
+    if (b.waits && place_of_step(tile.block) == tile.place) work(tile.block, time), announce(b.unit);
   }
   // The block begins its step. Its unit is not announced yet.
   void work(std::int32_t number, double time) {
     Block& b = block(number);
-    b.waits = false, missing(b.at_place) = 0;
+    b.waits = false, missing(place_of_step(number)) = 0;
     if (!how_.asks_at_end) ask(number, time);
     advance(b.unit, time);
     StreamingUnit& u = unit(b.unit);
@@ -186,7 +149,7 @@ class StreamSimulation {
   }
   double pace(const StreamingUnit& u) const { return pace_[u.count - 1]; }
   static double least_left(StreamingUnit& u) {
-    double least = never;
+    double least = no_event;
     for (const BlockSteps& each : u.working()) least = std::min(least, each.left);
     return least;
   }
@@ -200,32 +163,28 @@ class StreamSimulation {
   }
   void announce(std::int32_t number) {
     StreamingUnit& u = unit(number);
-    steps_.set(number, u.count == 0 ? never : u.at + std::max(0.0, least_left(u)) / pace(u));
+    steps_.set(number, u.count == 0 ? no_event : u.at + std::max(0.0, least_left(u)) / pace(u));
   }
   void stepped(double time) {
     const std::int32_t number = steps_.unit();
     StreamingUnit& u = unit(number);
     done_.clear();
-    if (u.count == 1) {
-      done_.push_back(u.works[0].block), u.count = 0, u.at = time;
-    } else {
-      advance(number, time);
-      const double most = least_left(u) + nearly_done;
-      std::size_t kept = 0;
-      for (const BlockSteps& each : u.working())
-        if (each.left <= most) done_.push_back(each.block);
-        else u.works[kept++] = each;
-      u.count = kept;
-    }
+    advance(number, time);
+    const double most = least_left(u) + nearly_done;
+    std::size_t kept = 0;
+    for (const BlockSteps& each : u.working())
+      if (each.left <= most) done_.push_back(each.block);
+      else u.works[kept++] = each;
+    u.count = kept;
     for (const std::int32_t each : done_) {
       Block& b = block(each);
       if (++b.at == b.steps) {
         leave(number, time);
         continue;
       }
-      b.waits = true, to_next(b.at_place, each);
+      b.waits = true;
       if (how_.asks_at_end) ask(each, time);
-      if (missing(b.at_place) < 0) work(each, time);
+      if (missing(place_of_step(each)) < 0) work(each, time);
     }
     announce(number);
   }
@@ -240,7 +199,7 @@ class StreamSimulation {
   std::int32_t next_ = 0;         // block that starts next
   std::vector<Tile> pool_;        // pieces asked for and not served
   Tile served_{};                 // of the piece that memory is at
-  double served_at_ = never;      // when it is done; never: none
+  double served_at_ = no_event;   // when it is done; no_event: none
   std::deque<Arrival> arrivals_;  // tiles served, on their last way
   NextUnit steps_;
   std::deque<BlockStart> starts_;  // in the order of their times, since time goes on from one to the next
