@@ -10,11 +10,11 @@
 
 #include "base/parallel.h"
 #include "predict/l2/compulsory.h"
+#include "predict/l2/memory_seconds.h"
 #include "predict/point/mechanisms.h"
 #include "predict/possible.h"
 #include "predict/results.h"
-#include "predict/sm/round_waits.h"
-#include "predict/sm/simulated_step.h"
+#include "predict/sm/step_question.h"
 #include "predict/time/gains.h"
 #include "predict/time/launch_gaps.h"
 #include "predict/time/resources.h"
@@ -36,20 +36,20 @@ struct TimedLaunches {
 void time_of_sequence(const HardwareProfile& hardware, const Point& point, const TimedLaunches& timed,
                       std::span<const LaunchCounts> counts, Gains gains, Prediction& out) {
   TimePrediction& time = out.time;
-  const Repeats repeats = repeats_of(hardware, counts);
+  const double gone = gone_from_l2(hardware, bytes_between_runs(hardware, counts));
   StageResults<LaunchTime> times(timed.launches.get_allocator());
   times.reserve(timed.launches.size());
   time.modelled = true, time.sm_cycles = time.cold = 0;
   for (const LaunchAtSm& launch : timed.launches) {
     IslandPrediction& result = out.islands[times.size()];
     // Memory: what stays in the L2 from run to run, and what blocks and memory wait for each other.
-    LaunchTime& each = times.emplace_back(time_in_sequence(launch, timed.by_themselves[times.size()], repeats));
+    LaunchTime& each = times.emplace_back(time_in_sequence(launch, timed.by_themselves[times.size()], gone));
     if (point.l2 == L2Model::walk && at_work(point, Mechanism::memory_wait)) {
-      each.memory_wait = memory_wait(launch, each.ramp_seconds, each.highest_hz, repeats.gone);
+      each.memory_wait = memory_wait(launch, each.ramp_seconds, each.highest_hz, gone);
       add_memory_wait(hardware, each, result);
     }
     // Launches: the gap before each.
-    if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, repeats.gone);
+    if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, gone);
     time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
     add_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true), time.energy);
@@ -64,7 +64,7 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
   time.host = host_seconds(hardware, times.size());
   // Explain: what a faster resource would save.
   if (point.l2 == L2Model::walk && gains == Gains::wanted)
-    time.gain = gains_of(timed.launches, times, repeats, time.energy, time.launch, time.total);
+    time.gain = gains_of(timed.launches, times, time.energy, gone, time.launch, time.total);
 }
 
 bool fits(const Prediction& out) {
@@ -79,19 +79,17 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
   TimedLaunches timed{.launches = StageResults<LaunchAtSm>(memory), .by_themselves = StageResults<LaunchTime>(memory)};
   timed.launches.reserve(bound.size()), timed.by_themselves.reserve(bound.size());
   for (const BoundIsland& launch : bound) {
+    const auto number = static_cast<std::size_t>(launch.number);
+    const LaunchAtSm& at_sm = timed.launches.emplace_back(launch_at_sm(launch, counts[number]));
     // Resources: bytes and operations over their rates, a lower bound of the time.
-    const LaunchCounts& own = counts[static_cast<std::size_t>(launch.number)];
-    const MemoryTime floors = memory_time(launch, own);
-    add_resources(resource_seconds(launch, own, floors), launch.number, out);
-    const LaunchAtSm at_sm{.bound = launch, .counts = own, .memory = floors, .round_waits = round_waits(launch, own)};
+    add_resources(resource_seconds(at_sm), launch.number, out);
     if (missing_sm_rate(at_sm)) continue;
     // SM: clocks of a step.
-    const SmClocks clocks = sm_clocks(at_sm);
+    const SmStep step = sm_clocks(at_sm);
     // Grid: blocks on SMs.
-    const Placement placed = placed_blocks(at_sm, clocks);
-    timed.launches.push_back(at_sm);
-    const LaunchTime& time = timed.by_themselves.emplace_back(launch_time(at_sm, clocks, placed));
-    add_launch_time(clocks, time, out.islands[static_cast<std::size_t>(launch.number)]);
+    const Placement placed = placed_blocks(at_sm, step);
+    const LaunchTime& time = timed.by_themselves.emplace_back(launch_time(at_sm, step, placed));
+    add_launch_time(step, time, out.islands[number]);
   }
   out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
                                    [](const auto& island) { return island.tensor_path == TensorPath::fma; });

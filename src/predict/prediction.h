@@ -85,6 +85,21 @@ struct Work {
   std::int64_t fma_flop() const;  // 2 ffma + fadd + fmul
 };
 
+// Of counts by Pipe, those of some pipes together.
+inline double operations(const std::array<std::int64_t, pipe_count>& counts, std::initializer_list<Pipe> pipes) {
+  double sum = 0;
+  for (const Pipe pipe : pipes) sum += static_cast<double>(counts[static_cast<std::size_t>(pipe)]);
+  return sum;
+}
+
+// Calls visit(format, FLOP) for each format that tensor cores compute in.
+template <class Visit>
+void for_each_format(const Work& work, const Visit& visit) {
+  for (std::size_t i = 0; i < format_count; ++i)
+    if (work.tensor_flop_in[i] > 0)
+      visit(static_cast<Format>(static_cast<int>(i)), static_cast<double>(work.tensor_flop_in[i]));
+}
+
 inline constexpr int every_island = -1;
 struct FootprintRow {
   Boundary level = Boundary::smem;  // smem, reg: of a thread block; hbm: of the whole GPU

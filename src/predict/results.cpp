@@ -125,14 +125,14 @@ void add_resources(const std::array<double, resource_count>& seconds, int launch
   }
 }
 
-void add_launch_time(const SmClocks& clocks, const LaunchTime& time, IslandPrediction& launch) {
-  const StepDemand& step = clocks.step.demand;
+void add_launch_time(const SmStep& step, const LaunchTime& time, IslandPrediction& launch) {
+  const StepDemand& d = step.demand;
   const auto set = [&](SmUnit unit, double of_step) {
-    launch.unit_clocks[static_cast<std::size_t>(unit)] = of_step * clocks.steps;
+    launch.unit_clocks[static_cast<std::size_t>(unit)] = of_step * step.steps;
   };
-  set(SmUnit::tensor, step.tensor), set(SmUnit::smem, step.smem), set(SmUnit::xu, step.xu);
-  set(SmUnit::fma, step.fma_scores + step.fma_outputs), set(SmUnit::alu, step.alu + step.threads);
-  set(SmUnit::issue, step.issue);
+  set(SmUnit::tensor, d.tensor), set(SmUnit::smem, d.smem), set(SmUnit::xu, d.xu);
+  set(SmUnit::fma, d.fma_scores + d.fma_outputs), set(SmUnit::alu, d.alu + d.threads);
+  set(SmUnit::issue, d.issue);
   launch.sm_clocks = time.clocks, launch.busy_clocks = time.cold_busy_clocks();
   launch.highest_hz = time.highest_hz, launch.seconds = time.cold_seconds(time.highest_hz);
 }

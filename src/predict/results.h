@@ -21,7 +21,7 @@ void add_footprints(std::span<const BoundIsland> bound, Prediction& out);
 void add_resources(const std::array<double, resource_count>& seconds, int launch, Prediction& out);
 
 // The launch by itself, by the clocks of its blocks.
-void add_launch_time(const SmClocks& clocks, const LaunchTime& time, IslandPrediction& launch);
+void add_launch_time(const SmStep& step, const LaunchTime& time, IslandPrediction& launch);
 
 // The launch no faster than it and memory wait for each other.
 void add_memory_wait(const HardwareProfile& hardware, const LaunchTime& time, IslandPrediction& launch);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "predict/sm/round_waits.h"
+#include "predict/sm/launch_at_sm.h"
 
 namespace tilescope {
 
@@ -25,11 +25,7 @@ inline Staged staged(const Plan& plan, const HardwareProfile& hardware, const Po
     stages.counts.push_back(launch_counts(tiles, memory_traffic(bound, tiles, walked_blocks(bound, tiles))));
   }
   for (std::size_t i = 0; i < stages.bound.size(); ++i) {
-    const BoundIsland& bound = stages.bound[i];
-    stages.launches.push_back({.bound = bound,
-                               .counts = stages.counts[i],
-                               .memory = memory_time(bound, stages.counts[i]),
-                               .round_waits = round_waits(bound, stages.counts[i])});
+    stages.launches.push_back(launch_at_sm(stages.bound[i], stages.counts[i]));
   }
   return stages;
 }

@@ -30,21 +30,21 @@ double times_of(const BoundIsland& bound, const WaitLoads& loads, ArrayId id) {
 
 // Clocks in which the L2 serves one reading of an array of which all warps read lone sectors: few lines, each asked for
 // by many warps, and a slice gives one sector after the other.
-double clocks_of_fullest_slice(const BoundIsland& bound, const LaunchCounts& counts, ArrayId id, std::int64_t reads,
-                               const SmRates& rates) {
+double clocks_of_fullest_slice(const LaunchAtSm& launch, ArrayId id, std::int64_t reads) {
+  const BoundIsland& bound = launch.bound;
   const HardwareProfile& hardware = bound.hardware;
   const auto read = static_cast<double>(sector_read_bytes(bound, id));
-  if (read == 0 || rates.l2_few_lines <= 0 || !hardware.l2_slices || !hardware.line_bytes) return 0;
+  if (read == 0 || launch.rates.l2_few_lines <= 0 || !hardware.l2_slices || !hardware.line_bytes) return 0;
   const double all =
       static_cast<double>(touched_bytes(bound, id, {})) / static_cast<double>(hardware.line_bytes->value);
-  const double at_once = std::min(
-      1.0, static_cast<double>(resident_blocks(bound, counts.occupancy)) / static_cast<double>(grid_blocks(bound)));
+  const double at_once = std::min(1.0, static_cast<double>(resident_blocks(bound, launch.counts.occupancy)) /
+                                           static_cast<double>(grid_blocks(bound)));
   const double lines = std::max(1.0, all), of_line = read / static_cast<double>(reads) / lines;
   // Measured of 32 lines: as many sectors of each are asked for, and the fullest slice has so many of them.
   constexpr double measured_lines = 32;
   const std::int64_t slices = hardware.l2_slices->value;
   const double of_a_line =
-      measured_lines / (rates.l2_few_lines * lines_of_fullest_slice(measured_lines, slices));  // clk/B
+      measured_lines / (launch.rates.l2_few_lines * lines_of_fullest_slice(measured_lines, slices));  // clk/B
   return of_line * of_a_line * lines_of_fullest_slice(std::max(1.0, lines * at_once), slices);
 }
 
@@ -59,8 +59,9 @@ double steps_at_once(const BoundIsland& bound, const WaitLoads& loads) {
 // Clocks of a wait for an array that an earlier launch has written, each step by another unit, in the block that waits
 // longest. A wait is as long as that for the farthest of its lines. Of so many blocks with so many waits each, most
 // lines are far for the one with the worst luck.
-double clocks_of_written(const BoundIsland& bound, const WaitLoads& loads, ArrayId id, double times,
-                         const SmRates& rates) {
+double clocks_of_written(const LaunchAtSm& launch, const WaitLoads& loads, ArrayId id, double times) {
+  const BoundIsland& bound = launch.bound;
+  const SmRates& rates = launch.rates;
   const double all = static_cast<double>(std::max<std::int64_t>(1, steps_of(bound.nest))),
                step_bytes = static_cast<double>(touched_bytes(bound, id, {})) / all,
                far = any_far(bound.hardware, steps_at_once(bound, loads), step_bytes),
@@ -71,11 +72,12 @@ double clocks_of_written(const BoundIsland& bound, const WaitLoads& loads, Array
 
 }  // namespace
 
-BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, const SmRates& rates) {
+BlockWaits block_waits(const LaunchAtSm& launch) {
+  const BoundIsland& bound = launch.bound;
   BlockWaits waits;
   const Waits& how = bound.how.waits;
   if (how.loads.empty()) return waits;
-  const bool all_stays = stays_in_l2(bound.hardware, moved(counts, Boundary::hbm));
+  const bool all_stays = stays_in_l2(bound.hardware, moved(launch.counts, Boundary::hbm));
   for (const WaitLoads& loads : how.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
@@ -83,10 +85,10 @@ BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, con
     const std::int64_t reads = entry == bound.how.sector_reads.end() ? 1 : entry->second;
     const double times = times_of(bound, loads, *id), later = static_cast<double>(reads - 1);
     // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
-    const double busy = clocks_of_fullest_slice(bound, counts, *id, reads, rates),
-                 hit = from_earlier_launch(bound, *id) ? clocks_of_written(bound, loads, *id, times, rates)
-                                                       : rates.l2_far;
-    const double hits = std::max(busy, times * hit), fresh = std::max(busy, times * rates.far_memory());
+    const double busy = clocks_of_fullest_slice(launch, *id, reads),
+                 hit = from_earlier_launch(bound, *id) ? clocks_of_written(launch, loads, *id, times)
+                                                       : launch.rates.l2_far;
+    const double hits = std::max(busy, times * hit), fresh = std::max(busy, times * launch.rates.far_memory());
     waits.cold += fresh + later * hits;
     waits.warm += (all_stays && from_earlier_launch(bound, *id) ? hits : fresh) + later * hits;
   }

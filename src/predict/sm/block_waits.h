@@ -1,8 +1,7 @@
 // Blocks without products: what one waits for between its start and its end, and what all of them ask of memory.
 #pragma once
 
-#include "predict/l2/launch_counts.h"
-#include "predict/sm/rates.h"
+#include "predict/sm/launch_at_sm.h"
 
 namespace tilescope {
 
@@ -12,6 +11,6 @@ namespace tilescope {
 struct BlockWaits {
   double cold = 0, warm = 0;
 };
-BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, const SmRates& rates);
+BlockWaits block_waits(const LaunchAtSm& launch);
 
 }  // namespace tilescope

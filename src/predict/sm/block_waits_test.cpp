@@ -52,7 +52,7 @@ TEST_CASE("warps that read sectors of few lines wait for the slice that holds mo
   point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
   const auto waits = [&](const HardwareProfile& profile) {
     const Staged stages = staged(plan, profile, point);
-    return block_waits(stages.bound[1], stages.counts[1], sm_rates(profile)).warm;
+    return block_waits(stages.launches[1]).warm;
   };
   const double slices = static_cast<double>(hardware.l2_slices->value);
   REQUIRE(slices == 94);
@@ -72,7 +72,7 @@ TEST_CASE("a merge waits as long as its unluckiest block, whose lines lie far wh
       Point point = point_of(plan, {1, rows, 1, 1, 64 * parts, 128, 128});
       point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
       const Staged stages = staged(plan, hardware, point);
-      const double waits = block_waits(stages.bound[1], stages.counts[1], sm_rates(hardware)).warm;
+      const double waits = block_waits(stages.launches[1]).warm;
       // Each wait of a thread is for two parts of 512 bytes, in 4 KiB runs with one home, by units on random sides.
       const std::int64_t groups = (parts + 3) / 4, of_thread = groups / 8 * 4 + groups % 8;
       double sum = 0;

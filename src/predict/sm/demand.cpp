@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/checked.h"
 #include "predict/point/mechanisms.h"
@@ -10,17 +11,12 @@
 namespace tilescope {
 namespace {
 
-double pipe(const std::array<std::int64_t, pipe_count>& list, Pipe which) {
-  return static_cast<double>(list[static_cast<std::size_t>(which)]);
-}
-
 // Clocks of one multiprocessor for the island's matrix instructions.
-double tensor_clocks(const BoundIsland& bound, const Work& work) {
+double tensor_clocks(const LaunchAtSm& launch) {
   double clocks = 0;
-  for (std::size_t i = 0; i < format_count; ++i)
-    if (work.tensor_flop_in[i] > 0)
-      clocks += static_cast<double>(work.tensor_flop_in[i]) /
-                tensor_flop_per_clock(bound.hardware, bound.how, static_cast<Format>(static_cast<int>(i)));
+  for_each_format(launch.counts.work, [&](Format format, double flop) {
+    clocks += flop / tensor_flop_per_clock(launch.bound.hardware, launch.bound.how, format);
+  });
   return clocks;
 }
 
@@ -36,28 +32,30 @@ double issue_of_products(const LaunchAtSm& launch) {
          schedulers;
 }
 
+// Bytes that threads themselves copy or store to shared memory.
+double copied_by_threads(const LaunchAtSm& launch) {
+  const Traffic& traffic = launch.counts.traffic;
+  return static_cast<double>(traffic.bytes[Boundary::smem][1] - traffic.bulk_smem[1]);
+}
+
 // Warp instructions a scheduler, as far as the counts tell: of products, of the pipes, and 16 bytes a lane of what
 // warps themselves copy to shared memory.
 double issue_of(const LaunchAtSm& launch) {
-  const BoundIsland& bound = launch.bound;
-  double threads = 0, warps = 0;
-  for (const std::int64_t each : launch.counts.work.pipes) threads += static_cast<double>(each);
-  threads -= pipe(launch.counts.work.pipes, Pipe::shared);
-  const auto& smem = launch.counts.traffic.bytes[Boundary::smem];
-  if (!bound.how.load().bulk)
-    warps += static_cast<double>(smem[1] - launch.counts.traffic.bulk_smem[1]) / bytes_of_load;
-  return issue_of_products(launch) + (threads / lanes + warps) / schedulers;
+  const auto& pipes = launch.counts.work.pipes;
+  const double threads = static_cast<double>(std::accumulate(pipes.begin(), pipes.end(), std::int64_t{0})) -
+                         operations(pipes, {Pipe::shared}),
+               copied = launch.bound.how.load().bulk ? 0 : copied_by_threads(launch) / bytes_of_load;
+  return issue_of_products(launch) + (threads / lanes + copied) / schedulers;
 }
 
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
-double memory_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faster& faster) {
+double memory_clocks(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
-  const double hbm = launch.memory.hbm / faster_by(faster, Lever::hbm),
-               l2 = launch.memory.l2 / faster_by(faster, Lever::l2);
-  const double units = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value));
-  const double all = std::max({0.0, hbm, l2}) * highest_clock(bound.hardware, bound.how) * units;
-  if (rates.l2 <= 0) return all;
-  return std::max(all, moved(launch.counts, Boundary::l2) / rates.l2);
+  const double hbm = launch.memory.hbm / launch.faster_by(Lever::hbm),
+               l2 = launch.memory.l2 / launch.faster_by(Lever::l2),
+               units = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value)),
+               all = std::max({0.0, hbm, l2}) * launch.highest_hz * units;
+  return launch.rates.l2 > 0 ? std::max(all, moved(launch.counts, Boundary::l2) / launch.rates.l2) : all;
 }
 
 // Clocks of a step's products one after the other, `tensor` in all, none faster than its operands come.
@@ -84,6 +82,19 @@ int score_products(const BoundIsland& bound) {
     count += diagram.guard && result.has(diagram.guard->query) && result.has(diagram.guard->key);
   });
   return count;
+}
+
+// Clocks of one multiprocessor in which what threads store in the steps leaves, each kind at its rate.
+double leaving_clocks(const LaunchAtSm& launch) {
+  const BoundIsland& bound = launch.bound;
+  const SmRates& rates = launch.rates;
+  const auto at = [](double bytes, double rate) { return rate > 0 ? bytes / rate : 0; };
+  const bool multiplies = bound.how.uses_tensor_cores();
+  const double added = multiplies && bound.how.path().warpgroup ? stored_in_steps(bound, true) : 0,
+               stored = multiplies ? stored_in_steps(bound, false) - added : 0;
+  return at(stored + static_cast<double>(launch.counts.local.stored), rates.local_store) +
+         at(added, rates.reductions * launch.faster_by(Lever::l2)) +
+         at(static_cast<double>(launch.counts.local.missed), rates.l2);
 }
 
 }  // namespace
@@ -114,61 +125,43 @@ double stored_in_steps(const BoundIsland& bound, bool added) {
   return bytes;
 }
 
-namespace {
-
-// Clocks of one multiprocessor in which what threads store in the steps leaves, each kind at its rate.
-double leaving_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faster& faster) {
+StepDemand demand_of(const LaunchAtSm& launch, double steps) {
   const BoundIsland& bound = launch.bound;
-  const auto at = [](double bytes, double rate) { return rate > 0 ? bytes / rate : 0; };
-  const bool multiplies = bound.how.uses_tensor_cores();
-  const double added = multiplies && bound.how.path().warpgroup ? stored_in_steps(bound, true) : 0,
-               stored = multiplies ? stored_in_steps(bound, false) - added : 0;
-  return at(stored + static_cast<double>(launch.counts.local.stored), rates.local_store) +
-         at(added, rates.reductions * faster_by(faster, Lever::l2)) +
-         at(static_cast<double>(launch.counts.local.missed), rates.l2);
-}
-
-}  // namespace
-
-StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double steps, const Faster& faster) {
-  const BoundIsland& bound = launch.bound;
+  const SmRates& rates = launch.rates;
   const Work& work = launch.counts.work;
-  const auto scores = [&](Pipe which) {
-    return pipe(work.pipes, which) - pipe(work.of_outputs, which) - pipe(work.of_threads, which);
-  };
-  const auto outputs = [&](Pipe which) { return pipe(work.of_outputs, which); };
-  const double fma = rates.fma * faster_by(faster, Lever::fma), alu = rates.alu * faster_by(faster, Lever::alu);
-  const double conversion = rates.conversion * faster_by(faster, Lever::alu);
-  const auto& smem = launch.counts.traffic.bytes[Boundary::smem];
-  StepDemand demand;
-  demand.tensor = tensor_clocks(bound, work) / faster_by(faster, Lever::tensor);
+  const Traffic& traffic = launch.counts.traffic;
+  const auto all = [&](std::initializer_list<Pipe> pipes) { return operations(work.pipes, pipes); };
+  const auto outputs = [&](std::initializer_list<Pipe> pipes) { return operations(work.of_outputs, pipes); };
+  const auto threads = [&](std::initializer_list<Pipe> pipes) { return operations(work.of_threads, pipes); };
+  const auto scores = [&](std::initializer_list<Pipe> pipes) { return all(pipes) - outputs(pipes) - threads(pipes); };
+  const double fma = rates.fma * launch.faster_by(Lever::fma), alu = rates.alu * launch.faster_by(Lever::alu),
+               conversion = rates.conversion * launch.faster_by(Lever::alu),
+               smem = rates.smem * launch.faster_by(Lever::smem);
   constexpr double wavefront = 128;  // bytes of all banks
-  demand.smem =
-      (static_cast<double>(smem[0]) + static_cast<double>(smem[1]) + wavefront * pipe(work.pipes, Pipe::shared)) /
-      (rates.smem * faster_by(faster, Lever::smem));
-  demand.bulk = static_cast<double>(launch.counts.traffic.bulk_smem[1]) / (rates.smem * faster_by(faster, Lever::smem));
-  demand.copies =
-      static_cast<double>(smem[1] - launch.counts.traffic.bulk_smem[1]) / (rates.smem * faster_by(faster, Lever::smem));
-  demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
-  demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
-  demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
+  static constexpr std::initializer_list<Pipe> fp32 = {Pipe::ffma, Pipe::fadd, Pipe::fmul};
+  StepDemand demand;
+  demand.tensor = tensor_clocks(launch) / launch.faster_by(Lever::tensor);
+  demand.smem = (moved(launch.counts, Boundary::smem) + wavefront * all({Pipe::shared})) / smem;
+  demand.bulk = static_cast<double>(traffic.bulk_smem[1]) / smem;
+  demand.copies = copied_by_threads(launch) / smem;
+  demand.xu = all({Pipe::xu}) / (rates.xu * launch.faster_by(Lever::xu));
+  demand.fma_scores = scores(fp32) / fma;
+  demand.fma_outputs = outputs(fp32) / fma;
   if (bound.how.path().warpgroup && score_products(bound) > 1 && at_work(bound, Mechanism::later_scores)) {
-    const double later = (scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
+    const double later = scores({Pipe::fadd, Pipe::fmul}) / fma;
     demand.fma_scores -= later, demand.fma_outputs += later;
   }
-  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
-               pipe(work.pipes, Pipe::conversion) / conversion;
-  demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
+  demand.threads = threads({Pipe::alu}) / alu;
+  demand.alu = (all({Pipe::alu}) - threads({Pipe::alu})) / alu + all({Pipe::conversion}) / conversion;
   demand.issue = issue_of(launch), demand.issue_products = issue_of_products(launch);
   if (const Rounds& rounds = bound.how.rounds; rounds.depth > 0 && at_work(bound, Mechanism::bank_waits))
     demand.issue += steps * rounds_of(bound) * static_cast<double>(warps_of_block(bound)) / schedulers *
                     static_cast<double>(number_for(bound, rounds.bank_waits));
-  demand.memory = memory_clocks(launch, rates, faster);
-  if (at_work(bound, Mechanism::leaving_bytes)) demand.leaving = leaving_clocks(launch, rates, faster);
+  demand.memory = memory_clocks(launch);
+  if (at_work(bound, Mechanism::leaving_bytes)) demand.leaving = leaving_clocks(launch);
   for (double* each : demand.all()) *each /= steps;
-  demand.products = at_work(bound, Mechanism::operand_fetches)
-                        ? products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem))
-                        : demand.tensor;
+  const bool fetches = at_work(bound, Mechanism::operand_fetches);
+  demand.products = fetches ? products_clocks(bound, demand.tensor, smem) : demand.tensor;
   return demand;
 }
 

@@ -5,12 +5,8 @@
 
 #include "predict/point/products.h"
 #include "predict/sm/launch_at_sm.h"
-#include "predict/sm/rates.h"
 
 namespace tilescope {
-
-using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
-inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 // What one step of a block keeps busy, in clocks of the unit, were each alone and at full rate.
 struct StepDemand {
@@ -34,8 +30,6 @@ struct StepDemand {
   }
 };
 
-inline double faster_by(const Faster& faster, Lever lever) { return faster[static_cast<std::size_t>(lever)]; }
-
 // Rounds of a step in which threads stage what its products sum over.
 double rounds_of(const BoundIsland& bound);
 
@@ -44,6 +38,6 @@ double rounds_of(const BoundIsland& bound);
 double stored_in_steps(const BoundIsland& bound, bool added);
 
 // Mean of the island's `steps` steps, clocks of each unit.
-StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double steps, const Faster& faster);
+StepDemand demand_of(const LaunchAtSm& launch, double steps);
 
 }  // namespace tilescope

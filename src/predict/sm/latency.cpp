@@ -46,10 +46,11 @@ double parts_of_products(const BoundIsland& bound) {
 // The chain of a step: each link is a result that the next operation of the same warp waits for, so many times, so many
 // clocks each, under the phase that goes on meanwhile.
 template <class Link>
-void for_each_link(const LaunchAtSm& launch, const SmRates& rates, const Link& link) {
+void for_each_link(const LaunchAtSm& launch, const Link& link) {
   const BoundIsland& bound = launch.bound;
+  const SmRates& rates = launch.rates;
   const Waits& waits = bound.how.waits;
-  const auto runs = [&](Pipe which) { return launch.counts.work.pipes[static_cast<std::size_t>(which)] > 0; };
+  const auto runs = [&](Pipe which) { return operations(launch.counts.work.pipes, {which}) > 0; };
   const bool wgmma = bound.how.path().warpgroup, lockstep = bound.how.overlap == Overlap::lockstep;
   const double parts = parts_of_products(bound);
   constexpr Phase matrix = &StepLatency::matrix, special = &StepLatency::special, row = &StepLatency::alu,
@@ -79,8 +80,9 @@ void for_each_link(const LaunchAtSm& launch, const SmRates& rates, const Link& l
 // What a step's threads load themselves and wait for: so many loads one after the other, each as long as its level
 // takes.
 template <class Load>
-void for_each_load(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs, const Load& load) {
+void for_each_load(const LaunchAtSm& launch, double steps, Inputs inputs, const Load& load) {
   const BoundIsland& bound = launch.bound;
+  const SmRates& rates = launch.rates;
   const LocalTraffic& local = launch.counts.local;
   constexpr Phase between = &StepLatency::between;
   const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps;
@@ -92,8 +94,7 @@ void for_each_load(const LaunchAtSm& launch, const SmRates& rates, double steps,
     if (rates.l2 > 0) load(between, bytes, 1 / rates.l2);
   } else if (!bound.how.waits.loads.empty()) {
     const double of_block = 1 / static_cast<double>(steps_of(bound.nest));
-    load(between, of_block,
-         block_waits(bound, launch.counts, rates).warm + (bound.how.early_launch ? 0 : rates.block_start));
+    load(between, of_block, block_waits(launch).warm + (bound.how.early_launch ? 0 : rates.block_start));
   }
   if (bound.how.loads_in_product)
     load(&StepLatency::matrix, parts_of_products(bound) * products_of(bound), rates.l2_latency);
@@ -157,14 +158,13 @@ double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   return std::min(1.0, waiting * from_memory / read(Boundary::l2));
 }
 
-StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
-                       const Faster& faster) {
+StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs) {
   StepLatency latency;
   const auto wait = [&](Phase phase, double times, double clocks) {
-    latency.*phase += times * clocks / faster_by(faster, Lever::latency);
+    latency.*phase += times * clocks / launch.faster_by(Lever::latency);
   };
-  if (at_work(launch.bound, Mechanism::chain_waits)) for_each_link(launch, rates, wait);
-  if (at_work(launch.bound, Mechanism::load_waits)) for_each_load(launch, rates, steps, inputs, wait);
+  if (at_work(launch.bound, Mechanism::chain_waits)) for_each_link(launch, wait);
+  if (at_work(launch.bound, Mechanism::load_waits)) for_each_load(launch, steps, inputs, wait);
   return latency;
 }
 

@@ -12,8 +12,7 @@ struct StepLatency {
   double rows = 0;  // from the start of a step until what its threads load of rows' statistics is there
 };
 
-StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
-                       const Faster& faster);
+StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs);
 
 // Of the bytes that enter the units, the part that memory brings.
 double missed_part(const LaunchAtSm& launch, Inputs inputs);

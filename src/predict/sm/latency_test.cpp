@@ -7,7 +7,7 @@
 #include <random>
 
 #include "predict/point/mechanisms.h"
-#include "predict/sm/textbook.h"
+#include "predict/textbook.h"
 
 namespace tilescope {
 namespace {
@@ -19,8 +19,10 @@ std::vector<StepLatency> latencies(const Plan& plan, const HardwareProfile& hard
                                    const Faster& faster = as_it_is) {
   const Staged stages = staged(plan, hardware, point);
   std::vector<StepLatency> all;
-  for (const LaunchAtSm& launch : stages.launches)
-    all.push_back(latency_of(launch, sm_rates(hardware), 1000, inputs, faster));
+  for (LaunchAtSm launch : stages.launches) {
+    launch.faster = faster;
+    all.push_back(latency_of(launch, 1000, inputs));
+  }
   return all;
 }
 

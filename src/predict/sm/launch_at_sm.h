@@ -1,12 +1,14 @@
 // What the stages of the multiprocessor take of a launch.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
 #include "predict/grid/placement.h"
 #include "predict/l2/memory_time.h"
+#include "predict/sm/rates.h"
 
 namespace tilescope {
 
@@ -20,6 +22,9 @@ struct RoundWaits {
   double near = 0, far = 0, memory = 0;
 };
 
+using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
+inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
+
 // What placing a launch's blocks one by one has worked out: their steps in issue order, and placements by the clocks of
 // a block, most of which a faster memory or clock does not change.
 struct PlacedBefore {
@@ -31,8 +36,26 @@ struct LaunchAtSm {
   const BoundIsland& bound;
   const LaunchCounts& counts;
   MemoryTime memory;
+  SmRates rates;
+  double highest_hz = 0;                    // 0: not known
   std::array<RoundWaits, 2> round_waits{};  // by Inputs
-  mutable PlacedBefore placed{};            // a launch is worked on by one thread
+  Faster faster = as_it_is;
+  mutable PlacedBefore placed{};  // a launch is worked on by one thread
+
+  double faster_by(Lever lever) const { return faster[static_cast<std::size_t>(lever)]; }
+  std::int64_t resident() const {  // blocks that a unit holds at once
+    return std::clamp<std::int64_t>(counts.occupancy.blocks_per_unit, 1, most_resident);
+  }
 };
+LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts);
+
+// Whether the profile lacks a rate that the launch's clocks need.
+bool missing_sm_rate(const LaunchAtSm& launch);
+
+// Products of threads: what a block waits for in the rounds in which it stages their operands, by Inputs. A block that
+// asks for a line that another block has asked memory for waits as long as that block. What an earlier launch wrote is
+// in one partition of the L2, so a block's warps wait for the other partition; of inputs both partitions hold copies
+// since somebody read them.
+std::array<RoundWaits, 2> round_waits(const BoundIsland& bound, const LaunchCounts& counts);
 
 }  // namespace tilescope

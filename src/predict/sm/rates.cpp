@@ -3,11 +3,24 @@
 namespace tilescope {
 namespace {
 
-double or_zero(const MeasuredRates::Value& value) { return value ? value->value : 0; }
-double or_zero(const std::optional<Sourced<double>>& value, double scale) { return value ? value->value * scale : 0; }
+const MeasuredRates no_rates{};
 
-// Clocks beyond its own that the wait for a product takes: the same for all widths, so the first one measured will do.
-double wait_of(const MeasuredRates& measured) {
+}  // namespace
+
+SmRates::SmRates(const HardwareProfile& hardware)
+    : m_(hardware.measured ? *hardware.measured : no_rates), hz_(hardware.boost_hz ? hardware.boost_hz->value : 0) {
+  const MemoryLevel* shared = hardware.level(LevelId::smem);
+  if (shared && shared->bandwidth_bytes_per_cycle) smem = shared->bandwidth_bytes_per_cycle->value;
+  if (hz_ > 0) reductions = of(m_.atomics.red_fp32) / hz_ / static_cast<double>(hardware.units.value);
+}
+
+double SmRates::of_fp16(const MeasuredRates::ByFormat& values) {
+  const auto found = values.find(Format::fp16);
+  return found == values.end() ? 0 : found->second.value;
+}
+
+// The same for all widths, so the first one measured will do.
+double SmRates::wgmma_wait_of(const MeasuredRates& measured) {
   const auto intervals = measured.tensor.wgmma_smem.find(Format::fp16);
   if (intervals == measured.tensor.wgmma_smem.end()) return 0;
   for (const auto& [columns, latency] : measured.tensor.wgmma_latency)
@@ -16,14 +29,9 @@ double wait_of(const MeasuredRates& measured) {
   return 0;
 }
 
-// Clocks of a load that hits: half of the lines are in the other partition.
-double l2_latency(const MeasuredRates& m) { return (or_zero(m.l2.latency_near) + or_zero(m.l2.latency_far)) / 2; }
-
-}  // namespace
-
 double SmRates::block_barrier(std::int64_t warps) const {
   double clocks = 0;
-  for (const auto& [count, value] : measured->sync.block_barrier)
+  for (const auto& [count, value] : m_.sync.block_barrier)
     if (clocks == 0 || count <= warps) clocks = value.value;
   return clocks;
 }
@@ -39,52 +47,6 @@ const char* missing_sm_rate(const HardwareProfile& hardware) {
   const MemoryLevel* smem = hardware.level(LevelId::smem);
   if (!smem || !smem->bandwidth_bytes_per_cycle) return "levels.smem.bandwidth_per_cycle";
   return hardware.boost_hz ? nullptr : "compute.boost_clock";
-}
-
-SmRates sm_rates(const HardwareProfile& hardware) {
-  const MeasuredRates& m = *hardware.measured;
-  const double hz = hardware.boost_hz->value;
-  const auto mma_chain = m.tensor.mma_latency.find(Format::fp16), mma = m.tensor.mma.find(Format::fp16);
-  return {.xu = m.pipes.ex2->value,
-          .fma = m.pipes.ffma->value,
-          .alu = m.pipes.max->value,
-          .conversion = m.pipes.cvt_f16x2->value,
-          .shuffle = m.pipes.shuffle->value,
-          .smem = hardware.level(LevelId::smem)->bandwidth_bytes_per_cycle->value,
-          .l2 = or_zero(m.l2.read_one_unit),
-          .ex2_chain = or_zero(m.chains.ex2),
-          .fma_chain = or_zero(m.chains.ffma),
-          .max_chain = or_zero(m.chains.max),
-          .shuffle_chain = or_zero(m.chains.shuffle),
-          .mma_interval = mma == m.tensor.mma.end() ? 0 : mma->second.value,
-          .mma_chain = mma_chain == m.tensor.mma_latency.end() ? 0 : mma_chain->second.value,
-          .wgmma_wait = wait_of(m),
-          .smem_chain = or_zero(m.smem.latency),
-          .mbarrier = or_zero(m.sync.mbarrier),
-          .mbarrier_passed = or_zero(m.sync.mbarrier_passed),
-          .turn = or_zero(m.sync.named_barrier),
-          .l2_latency = l2_latency(m),
-          .hbm = or_zero(m.hbm.latency, hz),
-          .copy_hbm = or_zero(m.tma.latency_hbm ? m.tma.latency_hbm : m.hbm.latency, hz),
-          .copy_l2 = or_zero(m.tma.latency_l2, hz),
-          .cp_async = or_zero(m.smem.cp_async),
-          .hbm_unit = or_zero(m.hbm.read_one_unit),
-          .local_store = or_zero(m.local.store),
-          .reductions = or_zero(m.atomics.red_fp32) / hz / static_cast<double>(hardware.units.value),
-          .local_latency = or_zero(m.local.latency),
-          .local_latency_l1 = or_zero(m.local.latency_l1),
-          .l2_near = m.l2.latency_near ? or_zero(m.l2.latency_near) : l2_latency(m),
-          .l2_far = m.l2.latency_far ? or_zero(m.l2.latency_far) : l2_latency(m),
-          .l2_few_lines = or_zero(m.l2.read_few_lines),
-          .block_start = or_zero(m.launch.block, hz),
-          .block_beside = or_zero(m.launch.block_beside, hz),
-          .mma = {.xu = or_zero(m.beside.mma_ex2), .fma = or_zero(m.beside.mma_ffma), .alu = or_zero(m.beside.mma_max)},
-          .wgmma = {.xu = or_zero(m.beside.wgmma_ex2),
-                    .fma = or_zero(m.beside.wgmma_ffma),
-                    .alu = or_zero(m.beside.wgmma_max)},
-          .wgmma_held = or_zero(m.beside.wgmma_held),
-          .oldest_first = or_zero(m.beside.oldest_first),
-          .measured = &m};
 }
 
 double tensor_flop_per_clock(const HardwareProfile& hardware, const IslandImplementation& how, Format format) {

@@ -9,41 +9,68 @@
 
 namespace tilescope {
 
-struct SmRates {
-  double xu = 0, fma = 0, alu = 0, conversion = 0, shuffle = 0;           // thread operations a clock
-  double smem = 0, l2 = 0;                                                // bytes a clock
-  double ex2_chain = 0, fma_chain = 0, max_chain = 0, shuffle_chain = 0;  // clocks until a result can be used
-  double mma_interval = 0;                               // clocks of a scheduler between mma.sync of 16-bit operands
-  double mma_chain = 0, wgmma_wait = 0, smem_chain = 0;  // wgmma_wait: clocks a wait takes beyond the products' own
-  double mbarrier = 0, mbarrier_passed = 0, turn = 0;    // clocks
-  double l2_latency = 0;                                 // clocks of a load that hits, partitions alike
-  double hbm = 0, copy_hbm = 0;                          // clocks of a load; from issue of a tile's copy to its arrival
-  double copy_l2 = 0, cp_async = 0, hbm_unit = 0;  // clocks until a tile from L2 is there; B/clk of threads' copies
-                                                   // into one unit: from L2, from memory
-  double local_store = 0;                          // bytes a clock that threads of a unit store
-  double reductions = 0;                           // bytes a clock that a unit adds to memory while all do
-  double local_latency = 0, local_latency_l1 = 0;  // clocks
-  double l2_near = 0, l2_far = 0;                  // the same by the partition that has the line
-  double l2_few_lines = 0;                         // B/clk of lone sectors of few lines
-  double block_start = 0, block_beside = 0;        // clocks; block_beside: where a unit has room for many
+// Each 0 where nobody measured it.
+class SmRates {
+  const MeasuredRates& m_;
+  double hz_;  // the clock at which latencies in s were measured
+
+  static double of(const MeasuredRates::Value& value) { return value ? value->value : 0; }
+  double clocks(const MeasuredRates::Value& seconds) const { return of(seconds) * hz_; }
+  static double of_fp16(const MeasuredRates::ByFormat& values);
+  static double wgmma_wait_of(const MeasuredRates& measured);
+
+ public:
+  explicit SmRates(const HardwareProfile& hardware);
+
+  // Thread operations a clock.
+  double xu = of(m_.pipes.ex2), fma = of(m_.pipes.ffma), alu = of(m_.pipes.max);
+  double conversion = of(m_.pipes.cvt_f16x2);
+
+  // Clocks until a result can be used; wgmma_wait: that a wait takes beyond the products' own.
+  double ex2_chain = of(m_.chains.ex2), fma_chain = of(m_.chains.ffma);
+  double max_chain = of(m_.chains.max), shuffle_chain = of(m_.chains.shuffle);
+  double mma_chain = of_fp16(m_.tensor.mma_latency), wgmma_wait = wgmma_wait_of(m_);
+  double smem_chain = of(m_.smem.latency);
+
+  // Clocks of waits for other warps.
+  double mbarrier = of(m_.sync.mbarrier), mbarrier_passed = of(m_.sync.mbarrier_passed);
+  double turn = of(m_.sync.named_barrier);
+  double block_barrier(std::int64_t warps) const;  // bar.sync
+
+  // Bytes a clock of a unit: from shared memory and the L2; of threads' copies from the L2, from memory; of what
+  // threads store; of what a unit adds to memory while all do. l2_few_lines: of all units, lone sectors of few lines.
+  double smem = 0, l2 = of(m_.l2.read_one_unit);
+  double cp_async = of(m_.smem.cp_async), hbm_unit = of(m_.hbm.read_one_unit);
+  double local_store = of(m_.local.store), reductions = 0;
+  double l2_few_lines = of(m_.l2.read_few_lines);
+
+  // Clocks of a load: that hits in the L2, by the partition that has the line, and where partitions are alike; from
+  // memory; of spilled registers. copy_: from the issue of a tile's copy to its arrival.
+  double l2_latency = (of(m_.l2.latency_near) + of(m_.l2.latency_far)) / 2;
+  double l2_near = m_.l2.latency_near ? of(m_.l2.latency_near) : l2_latency;
+  double l2_far = m_.l2.latency_far ? of(m_.l2.latency_far) : l2_latency;
+  double hbm = clocks(m_.hbm.latency);
+  double copy_l2 = clocks(m_.tma.latency_l2);
+  double copy_hbm = m_.tma.latency_hbm ? clocks(m_.tma.latency_hbm) : hbm;
+  double local_latency = of(m_.local.latency), local_latency_l1 = of(m_.local.latency_l1);
+  double far_memory() const { return hbm + l2_far - l2_latency; }  // loads of many lines from memory
+
+  // Clocks from the end of a block to the start of the next; block_beside: where a unit has room for many.
+  double block_start = clocks(m_.launch.block), block_beside = clocks(m_.launch.block_beside);
+
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
   struct Beside {
     double xu = 0, fma = 0, alu = 0;
-  } mma, wgmma;
-  double wgmma_held = 0;    // a clock of fp32 arithmetic alone holds up the products of other warps this long
-  double oldest_first = 0;  // blocks of a unit share it evenly (0), or the oldest is served first everywhere (1)
-
-  double block_barrier(std::int64_t warps) const;                  // clocks of bar.sync
-  double far_memory() const { return hbm + l2_far - l2_latency; }  // clocks of loads of many lines from memory
-
-  const MeasuredRates* measured = nullptr;
+  };
+  Beside mma{of(m_.beside.mma_ex2), of(m_.beside.mma_ffma), of(m_.beside.mma_max)};
+  Beside wgmma{of(m_.beside.wgmma_ex2), of(m_.beside.wgmma_ffma), of(m_.beside.wgmma_max)};
+  double wgmma_held = of(m_.beside.wgmma_held);  // a clock of fp32 arithmetic alone holds up others' products
+  double oldest_first = of(m_.beside.oldest_first);
 };
 
 // The first rate without which an island's time on a multiprocessor is not known ("measured.pipes.lop3"); nullptr:
 // none.
 const char* missing_sm_rate(const HardwareProfile& hardware);
-
-SmRates sm_rates(const HardwareProfile& hardware);
 
 // FLOP a clock of one SM on the launch's instruction path; < 0: the profile does not say.
 double tensor_flop_per_clock(const HardwareProfile& hardware, const IslandImplementation& how, Format format);

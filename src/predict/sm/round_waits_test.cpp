@@ -1,13 +1,12 @@
 // Tests products executed by threads (reference_fp32): the demand of their rounds on an SM, and their waits.
-#include "predict/sm/round_waits.h"
-
 #include <doctest/doctest.h>
 
 #include <set>
 
 #include "predict/grid/block_order.h"
+#include "predict/sm/launch_at_sm.h"
 #include "predict/sm/rates.h"
-#include "predict/sm/textbook.h"
+#include "predict/textbook.h"
 
 using namespace tilescope;
 
@@ -98,16 +97,14 @@ TEST_CASE(
   CHECK(of(Inputs::in_l2).far == doctest::Approx(2));
   CHECK(of(Inputs::in_l2).near == doctest::Approx(1));
   // Each scheduler has one warp, so waits are not hidden and add up. 64 keys are two rounds.
-  const SmRates rates = sm_rates(hardware);
+  const SmRates& rates = stages.launches[pv].rates;
   Point narrow = point;
   narrow.warps = 4;
   const auto latency = [&](Inputs inputs) {
     const BoundIsland four_warps = bind_island(plan, hardware, narrow, pv);
-    const LaunchAtSm launch{.bound = four_warps,
-                            .counts = stages.counts[pv],
-                            .memory = stages.launches[pv].memory,
-                            .round_waits = stages.launches[pv].round_waits};
-    return sm_step(launch, 4.0 * 16 * 16, as_it_is, inputs).latency;
+    LaunchAtSm launch = launch_at_sm(four_warps, stages.counts[pv]);
+    launch.round_waits = stages.launches[pv].round_waits;
+    return sm_step(launch, 4.0 * 16 * 16, inputs).latency;
   };
   CHECK(latency(Inputs::in_memory) - latency(Inputs::in_l2) ==
         doctest::Approx(2 * 2 * (rates.far_memory() - 500) + 2 * (rates.far_memory() - 300)));

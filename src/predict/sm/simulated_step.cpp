@@ -5,6 +5,7 @@
 #include "predict/point/code_of.h"
 #include "predict/point/products.h"
 #include "predict/sm/latency.h"
+#include "predict/sm/step_question.h"
 #include "predict/work/masked_scores.h"
 
 namespace tilescope {
@@ -45,17 +46,12 @@ double masked_part(const BoundIsland& bound) {
 
 std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source) {
   if (!bound.how.uses_tensor_cores() || !bound.plan.steps) return std::nullopt;
-  if (!bound.plan.kernel.program.empty())
-    return StepQuestion{.symbol = bound.plan.kernel.name,
-                        .masked = false,
-                        .warps = static_cast<int>(consumer_warps(bound)),
-                        .resident = static_cast<int>(resident),
-                        .copies_from = source};
-  const InstanceCode* code = code_of(bound);
-  if (!code || !bound.plan.steps->has(code->symbol)) return std::nullopt;
-  return StepQuestion{.symbol = code->symbol,
+  const KernelDescriptor& kernel = bound.plan.kernel;
+  const InstanceCode* code = kernel.program.empty() ? code_of(bound) : nullptr;
+  if (kernel.program.empty() && (!code || !bound.plan.steps->has(code->symbol))) return std::nullopt;
+  return StepQuestion{.symbol = code ? code->symbol : kernel.name,
                       .masked = false,
-                      .warps = static_cast<int>(code->warps),
+                      .warps = static_cast<int>(code ? code->warps : consumer_warps(bound)),
                       .resident = static_cast<int>(resident),
                       .copies_from = source};
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "predict/sm/launch_at_sm.h"
-#include "predict/sm/step_question.h"
 
 namespace tilescope {
 

@@ -25,7 +25,8 @@ double last_product_share(const BoundIsland& bound) {
 // Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts,
 // the special functions of each part run under the part before: all but those of the first, of the first of the warps.
 // Under wgmma everything takes longer, maxima above all.
-double hidden_under_products(const BoundIsland& bound, const StepDemand& d, const SmRates& rates, double together) {
+double hidden_under_products(const LaunchAtSm& launch, const StepDemand& d, double together) {
+  const BoundIsland& bound = launch.bound;
   const double last = last_product_share(bound);
   if (const std::int64_t part = bound.how.special_parts;
       part > 0 && bound.plan.schedule.diagram.guard && at_work(bound, Mechanism::special_parts)) {
@@ -34,7 +35,7 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
     return std::min(std::max(d.tensor, d.smem) * last, special);
   }
   if (!bound.variant || !bound.variant->pipelined || !at_work(bound, Mechanism::pipelined)) return 0;
-  const SmRates::Beside beside = bound.how.path().warpgroup ? rates.wgmma : SmRates::Beside{};
+  const SmRates::Beside beside = bound.how.path().warpgroup ? launch.rates.wgmma : SmRates::Beside{};
   double left = d.tensor * last, hidden = 0;
   const double special = std::max(d.xu, d.fma_scores), slower_special = d.xu >= d.fma_scores ? beside.xu : beside.fma;
   for (const auto& [work, slower] : {std::pair(d.alu, beside.alu), std::pair(special, slower_special)}) {
@@ -51,8 +52,8 @@ bool takes_turns(const BoundIsland& bound) {
 
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
-Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
-                 double together) {
+Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatency& latency, double together) {
+  const BoundIsland& bound = launch.bound;
   const double scheduler_clocks = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty()) {
@@ -94,7 +95,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // tiles, loads of rows and stores come behind it; products under way and the other warps' work do not.
   network.demand[4] = d.leaving;
   const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
-  network.delay -= hidden_under_products(bound, d, rates, together);
+  network.delay -= hidden_under_products(launch, d, together);
   // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
   // all else waits for the fixed latencies of its own instructions, pipes free or not.
   if (in_order && bound.how.stall_clocks > 0 && at_work(bound, Mechanism::stall_clocks)) {
@@ -104,7 +105,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     for (const double each : waits) chain += each;
     // Products that wait for shared memory leave room for the special functions of the next part.
     if (bound.how.special_parts > 0)
-      chain -= std::min((products - d.tensor) * last, hidden_under_products(bound, d, rates, together));
+      chain -= std::min((products - d.tensor) * last, hidden_under_products(launch, d, together));
     // Statistics of rows are wanted when the maxima of the first product's scores are known.
     const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
     chain += std::max(0.0, latency.rows - before);
@@ -118,23 +119,22 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
 // which depends on the answer, the more pipes and products beside each other slow each other down, as measured:
 // products of mma.sync are held up by every pipe; pipes beside wgmma are slower, and its products wait where the
 // scheduler issues one rescaling after the other.
-double round_of(const BoundIsland& bound, const Network& single_customer, const StepDemand& d, const SmRates& rates,
-                std::int64_t customers) {
+double round_of(const LaunchAtSm& launch, const Network& single_customer, const StepDemand& d, std::int64_t customers) {
+  const BoundIsland& bound = launch.bound;
+  const SmRates& rates = launch.rates;
   Network network = single_customer;
   const double floor = static_cast<double>(customers) * d.smem;
   if (customers == 1) return std::max(floor, network.round(1));
   const bool wgmma = bound.how.path().warpgroup;
   if (!wgmma && !bound.how.path().from_registers) return network.round(customers);
-  if (takes_turns(bound) && consumer_warps(bound) > 4 && at_work(bound, Mechanism::turn)) {
-    const OverlapRow& turns = properties(bound.how.overlap);
+  if (const OverlapRow& turns = properties(bound.how.overlap); consumer_warps(bound) > 4) {
     network.demand[0] += turns.products_in_turn ? rates.turn : 0;
     network.demand[1] += turns.scores_in_turn ? rates.turn : 0;
   }
   const auto by_station = [&](const SmRates::Beside& of) {
     return std::array{d.xu >= d.fma_scores ? of.xu : of.fma, of.alu, of.fma};
   };
-  const double held_by_fma = at_work(bound, Mechanism::wgmma_held) ? rates.wgmma_held : 0;
-  const auto held = by_station(wgmma ? SmRates::Beside{.fma = held_by_fma} : rates.mma),
+  const auto held = by_station(wgmma ? SmRates::Beside{.fma = rates.wgmma_held} : rates.mma),
              slower = by_station(wgmma ? rates.wgmma : SmRates::Beside{});
   const Network alone = network;
   double round = network.round(customers);
@@ -155,27 +155,25 @@ double round_of(const BoundIsland& bound, const Network& single_customer, const 
 // The groups of a launch that share a unit: in lockstep a block is one customer. Otherwise each warpgroup is one, with
 // its part of the block's step.
 struct Groups {
-  StepDemand demand, part;  // of a block's step, of a customer's
-  Network network;
-  std::int64_t customers = 1, a_scheduler = 1;  // of a block; its warps on a scheduler
-
-  double round(const BoundIsland& bound, const SmRates& rates, std::int64_t blocks) const {
-    return round_of(bound, network, part, rates, blocks * customers);
+  Groups(const LaunchAtSm& of, double steps, Inputs inputs) : launch(of), demand(demand_of(of, steps)), part(demand) {
+    const std::int64_t a_scheduler = std::max<std::int64_t>(1, consumer_warps(of.bound) / 4);
+    (of.bound.how.overlap == Overlap::lockstep ? together : customers) = a_scheduler;
+    for (double* each : part.all()) *each /= static_cast<double>(customers);
+    network = customer(of, part, latency_of(of, steps, inputs), static_cast<double>(together));
   }
-};
+  double round(std::int64_t blocks) const { return round_of(launch, network, part, blocks * customers); }
+  // Clocks of a block by itself whose warps go through a step together, one phase after the other.
+  double one_after_the_other() const {
+    double clocks = network.delay + hidden_under_products(launch, part, static_cast<double>(together));
+    for (const double each : network.demand) clocks += static_cast<double>(customers) * each;
+    return clocks;
+  }
 
-Groups groups_of(const LaunchAtSm& launch, const SmRates& rates, double steps, const Faster& faster, Inputs inputs) {
-  const BoundIsland& bound = launch.bound;
-  Groups groups{.demand = demand_of(launch, rates, steps, faster), .part = {}, .network = {}};
-  const bool lockstep = bound.how.overlap == Overlap::lockstep;
-  groups.a_scheduler = std::max<std::int64_t>(1, consumer_warps(bound) / 4);
-  groups.customers = lockstep ? 1 : groups.a_scheduler;
-  groups.part = groups.demand;
-  for (double* each : groups.part.all()) *each /= static_cast<double>(groups.customers);
-  groups.network = customer(bound, groups.part, latency_of(launch, rates, steps, inputs, faster), rates,
-                            lockstep ? static_cast<double>(groups.a_scheduler) : 1);
-  return groups;
-}
+  const LaunchAtSm& launch;
+  StepDemand demand, part;                   // of a block's step, of a customer's
+  std::int64_t customers = 1, together = 1;  // of a block; warps of one on a scheduler
+  Network network;
+};
 
 // Bytes that the threads of a block store after its steps.
 double stored_after_steps(const BoundIsland& bound) {
@@ -189,79 +187,31 @@ double stored_after_steps(const BoundIsland& bound) {
   return bytes / static_cast<double>(std::max<std::int64_t>(1, bound.nest.blocks()));
 }
 
-// Clocks of a block from its start until it asks for its first copy: its own instructions, what its threads load and
-// wait for before that, and the copy engine's description of the tensors.
-double lead_of(const BoundIsland& bound, const SmRates& rates, double own) {
-  return own + (!bound.how.loads_first.empty() || bound.how.load().bulk ? rates.hbm : 0);
-}
-
-}  // namespace
-
-bool missing_sm_rate(const LaunchAtSm& launch) {
+// What a block takes beside its steps.
+void add_ends(const Groups& groups, const SimulatedEnds& ends, SmStep& step) {
+  const LaunchAtSm& launch = groups.launch;
   const BoundIsland& bound = launch.bound;
-  if (missing_sm_rate(bound.hardware)) return true;
-  for (std::size_t i = 0; i < format_count; ++i)
-    if (launch.counts.work.tensor_flop_in[i] > 0 &&
-        tensor_flop_per_clock(bound.hardware, bound.how, static_cast<Format>(static_cast<int>(i))) < 0)
-      return true;
-  return false;
-}
-
-SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inputs inputs) {
-  const BoundIsland& bound = launch.bound;
-  SmRates rates = sm_rates(bound.hardware);
-  if (!at_work(bound, Mechanism::beside_products)) rates.mma = rates.wgmma = {};
-  SmStep step;
-  const bool waits = !bound.how.waits.loads.empty();
-  const Groups groups = groups_of(launch, rates, steps, faster, inputs);
-  const auto& [demand, part, single_customer, customers, a_scheduler] = groups;
-  step.demand = demand, step.latency = single_customer.delay;
-  const std::int64_t resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
-  const bool by_code = simulates(bound), lockstep = bound.how.overlap == Overlap::lockstep;
-  for (std::int64_t j = 1; j <= resident; ++j)
-    step.clocks.step[static_cast<std::size_t>(j - 1)] =
-        by_code ? simulated_step(launch, j, inputs) : groups.round(bound, rates, j);
-  // What a faster unit saves of a simulated step is what it saves of one in the network.
-  if (by_code && faster != as_it_is) {
-    const Groups as_is = groups_of(launch, rates, steps, as_it_is, inputs);
-    for (std::int64_t j = 1; j <= resident; ++j)
-      step.clocks.step[static_cast<std::size_t>(j - 1)] *= groups.round(bound, rates, j) / as_is.round(bound, rates, j);
-  }
-  step.work = step.clocks.step;
-  for (std::int64_t j = 1; by_code && j <= resident; ++j)
-    step.work[static_cast<std::size_t>(j - 1)] = simulated_step(launch, j, Inputs::in_l2);
-  const SimulatedEnds ends = by_code ? simulated_ends(launch, inputs) : SimulatedEnds{};
-  // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
-  // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
-  // product. All its warps wait for it, so they go through the first step together: one phase after the other.
-  const double shorter = faster_by(faster, Lever::latency), start = rates.block_start / shorter;
+  const SmRates& rates = launch.rates;
+  const bool stays = bound.how.persistent, bulk = bound.how.load().bulk, in_rounds = bound.how.rounds.depth > 0;
+  // A block begins with what its threads load and wait for, with the copy engine's description of the tensors, and with
+  // a copy from memory. One that stays asks for each further tile's queries when the last scores are done: their copy
+  // runs under the last product. All its warps wait for it, so they go through the first step together.
+  const double shorter = launch.faster_by(Lever::latency), start = rates.block_start / shorter;
   double copy = 0;
-  if (at_work(bound, Mechanism::block_ends))
-    step.lead = lead_of(bound, rates, ends.lead) / shorter, copy = rates.copy_hbm / shorter, step.trail = ends.trail;
-  const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
-  double together = single_customer.delay + hidden_under_products(bound, part, rates, at_once);
-  for (const double each : single_customer.demand) together += static_cast<double>(customers) * each;
-  // Threads that stage operands in rounds have no copy under way before the first: a round's waits have all of it.
-  const bool in_rounds = bound.how.rounds.depth > 0;
-  step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound))
-                                           : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
-  if (ends.around > 0) step.clocks.fixed = start + ends.around;
-  if ((bound.how.persistent || customers > 1) && at_work(bound, Mechanism::first_together))
-    step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
-  // Blocks that no stream runs through come and go; of others, all of a unit's end together.
-  const auto loops = bound.nest.all();
-  step.clocks.apart = !bound.how.persistent && at_work(bound, Mechanism::blocks_apart) &&
-                      std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
-  // Nothing covers the first tile's copy.
-  if (bound.how.persistent)
-    step.once = start + rates.hbm / shorter + std::min(copy, part.tensor * last_product_share(bound));
-  // Schedulers pick the oldest warp that can issue.
-  step.clocks.oldest_first = at_work(bound, Mechanism::oldest_first) ? rates.oldest_first : 0;
-  if (waits) {
-    const BlockWaits both = block_waits(bound, launch.counts, rates);
-    step.clocks.fixed = step.once = step.lead = step.trail = 0, step.cold_extra = both.cold - both.warm;
-    return step;
+  if (at_work(bound, Mechanism::block_ends)) {
+    step.lead = (ends.lead + (!bound.how.loads_first.empty() || bulk ? rates.hbm : 0)) / shorter;
+    copy = rates.copy_hbm / shorter, step.trail = ends.trail;
   }
+  const double under_last = groups.part.tensor * last_product_share(bound);
+  double& fixed = step.clocks.fixed;
+  // Threads that stage operands in rounds have no copy under way before the first: a round's waits have all of it.
+  fixed = ends.around > 0 ? start + ends.around
+          : stays         ? std::max(0.0, copy - under_last)
+                          : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
+  if ((stays || groups.customers > 1) && at_work(bound, Mechanism::first_together))
+    fixed += std::max(0.0, groups.one_after_the_other() - step.clocks.step[0]);
+  // Nothing covers the first tile's copy.
+  if (stays) step.once = start + rates.hbm / shorter + std::min(copy, under_last);
   // Warps that store results themselves do nothing else while these leave the unit, those of one block at about the
   // same time. A block that stays has the copy engine ask for its next tile before it stores; after the first tiles,
   // which all ask for at once, each asks at its own time, and what the copy engine stores leaves under the next tile,
@@ -269,46 +219,68 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   const double stores = at_work(bound, Mechanism::leaving_bytes) && rates.local_store > 0
                             ? stored_after_steps(bound) / rates.local_store
                             : 0;
-  if (bound.how.persistent && bound.how.load().bulk) {
-    (bound.how.store().bulk ? step.once : step.clocks.fixed) += stores;
+  if (stays && bulk) {
+    (bound.how.store().bulk ? step.once : fixed) += stores;
     step.clocks.empty = stores;
-    return step;
+    return;
   }
-  const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm),
+  const double hz = launch.highest_hz / launch.faster_by(Lever::hbm),
                load = at_work(bound, Mechanism::around_products) && !in_rounds && ends.around <= 0
                           ? load_around_products(bound) * hz
                           : 0;
-  step.clocks.fixed += load + stores;
+  fixed += load + stores;
   step.clocks.empty = start + stores;  // results of rows that see no key
   step.once -= load;                   // the first blocks' tiles are the launch's start
-  return step;
-}
-
-namespace {
-
-// Units that spill share the L2: a block takes no less than its unit's share of what all of them load and store.
-void share_l2(const LaunchAtSm& launch, double steps, const Faster& faster, BlockClocks& clocks) {
-  const BoundIsland& bound = launch.bound;
-  if (launch.counts.local.stored == 0 || !at_work(bound, Mechanism::leaving_bytes)) return;
-  const std::int64_t blocks = grid_blocks(bound), at_once = std::min(blocks, bound.hardware.units.value);
-  const double share = launch.memory.l2 * highest_clock(bound.hardware, bound.how) * static_cast<double>(at_once) /
-                       faster_by(faster, Lever::l2),
-               around = clocks.fixed * static_cast<double>(blocks);
-  for (std::size_t i = 0; i < clocks.step.size(); ++i)
-    clocks.step[i] = std::max(clocks.step[i], (static_cast<double>(i + 1) * share - around) / steps);
 }
 
 }  // namespace
 
-SmClocks sm_clocks(const LaunchAtSm& launch, const Faster& faster, Inputs inputs) {
+SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
-  const double visited = bound.nest.guarded()
-                             ? static_cast<double>(visited_points(bound.nest, bound.whole, {}, true))
-                             : static_cast<double>(checked_mul(grid_blocks(bound), steps_of(bound.nest)));
-  const double steps = std::max(1.0, visited);
-  SmClocks clocks{.steps = steps, .step = sm_step(launch, steps, faster, inputs)};
-  share_l2(launch, steps, faster, clocks.step.clocks);
-  return clocks;
+  const Groups groups(launch, steps, inputs);
+  SmStep step{.steps = steps, .demand = groups.demand, .latency = groups.network.delay};
+  const bool by_code = simulates(bound);
+  for (std::int64_t j = 1; j <= launch.resident(); ++j) {
+    const auto at = static_cast<std::size_t>(j - 1);
+    step.work[at] = by_code ? simulated_step(launch, j, Inputs::in_l2) : groups.round(j);
+    step.clocks.step[at] = by_code ? simulated_step(launch, j, inputs) : step.work[at];
+  }
+  // What a faster unit saves of a simulated step is what it saves of one in the network.
+  if (by_code && launch.faster != as_it_is) {
+    LaunchAtSm usual = launch;
+    usual.faster = as_it_is;
+    const Groups as_is(usual, steps, inputs);
+    for (std::int64_t j = 1; j <= launch.resident(); ++j)
+      step.clocks.step[static_cast<std::size_t>(j - 1)] *= groups.round(j) / as_is.round(j);
+  }
+  // Blocks that no stream runs through come and go; of others, all of a unit's end together.
+  const auto loops = bound.nest.all();
+  step.clocks.apart = !bound.how.persistent && at_work(bound, Mechanism::blocks_apart) &&
+                      std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
+  step.clocks.oldest_first = launch.rates.oldest_first;  // schedulers pick the oldest warp that can issue
+  if (bound.how.waits.loads.empty()) {
+    add_ends(groups, by_code ? simulated_ends(launch, inputs) : SimulatedEnds{}, step);
+  } else {
+    const BlockWaits both = block_waits(launch);
+    step.cold_extra = both.cold - both.warm;
+  }
+  return step;
+}
+
+SmStep sm_clocks(const LaunchAtSm& launch, Inputs inputs) {
+  const BoundIsland& bound = launch.bound;
+  const std::int64_t blocks = grid_blocks(bound);
+  const double visited = bound.nest.guarded() ? static_cast<double>(visited_points(bound.nest, bound.whole, {}, true))
+                                              : static_cast<double>(checked_mul(blocks, steps_of(bound.nest)));
+  SmStep step = sm_step(launch, std::max(1.0, visited), inputs);
+  if (launch.counts.local.stored == 0 || !at_work(bound, Mechanism::leaving_bytes)) return step;
+  // Units that spill share the L2: a block takes no less than its unit's share of what all of them load and store.
+  const double at_once = static_cast<double>(std::min(blocks, bound.hardware.units.value)),
+               share = launch.memory.l2 * launch.highest_hz * at_once / launch.faster_by(Lever::l2),
+               around = step.clocks.fixed * static_cast<double>(blocks);
+  for (std::size_t i = 0; i < step.clocks.step.size(); ++i)
+    step.clocks.step[i] = std::max(step.clocks.step[i], (static_cast<double>(i + 1) * share - around) / step.steps);
+  return step;
 }
 
 }  // namespace tilescope

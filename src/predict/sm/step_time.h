@@ -12,8 +12,9 @@
 namespace tilescope {
 
 struct SmStep {
-  StepDemand demand;
-  BlockClocks clocks;                        // a block's step, by how many blocks share the unit
+  double steps = 0;  // of all blocks
+  StepDemand demand = {};
+  BlockClocks clocks = {};                   // a block's step, by how many blocks share the unit
   std::array<double, most_resident> work{};  // the same where it never waits for a tile's copy
   double latency = 0;                        // clocks of a step in which a block that is alone on the unit does nothing
   double once = 0;                           // clocks before the first step of a launch
@@ -21,19 +22,11 @@ struct SmStep {
   double lead = 0, trail = 0;  // clocks of a block before its first copy is asked for, and after its last step
 };
 
-// Whether the profile lacks a rate that the island's model needs.
-bool missing_sm_rate(const LaunchAtSm& launch);
-
-// The mean step of an island with `steps` steps in all, and what its blocks take beside them. Needs every rate
+// The mean step of a launch with `steps` steps in all, and what its blocks take beside them. Needs every rate
 // (missing_sm_rate).
-SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster = as_it_is,
-               Inputs inputs = Inputs::in_memory);
+SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs = Inputs::in_memory);
 
-// The mean step of a launch.
-struct SmClocks {
-  double steps = 0;  // of all blocks
-  SmStep step;
-};
-SmClocks sm_clocks(const LaunchAtSm& launch, const Faster& faster = as_it_is, Inputs inputs = Inputs::in_memory);
+// The same of the steps that the launch has, no shorter than the L2 allows.
+SmStep sm_clocks(const LaunchAtSm& launch, Inputs inputs = Inputs::in_memory);
 
 }  // namespace tilescope

@@ -7,7 +7,7 @@
 #include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
-#include "predict/sm/textbook.h"
+#include "predict/textbook.h"
 #include "predict/time/launch_time.h"
 
 using namespace tilescope;
@@ -30,10 +30,10 @@ TEST_CASE("a launch waits for the first tiles of its first blocks, and waits lon
   // Run after run memory brings the part of them that has left the L2.
   const Staged stages = staged(plan, hardware, point);
   const LaunchAtSm& launch = stages.launches[0];
-  const SmClocks clocks = sm_clocks(launch);
-  const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks));
+  const SmStep step = sm_clocks(launch);
+  const LaunchTime by_itself = launch_time(launch, step, placed_blocks(launch, step));
   for (const double gone : {0.0, 0.4, 0.6, 1.0})
-    CHECK(time_in_sequence(launch, by_itself, {gone}).start.warm ==
+    CHECK(time_in_sequence(launch, by_itself, gone).start.warm ==
           doctest::Approx(std::max(bytes / 8e12, gone * bytes / 4e12)));
 }
 
@@ -82,9 +82,10 @@ TEST_CASE(
     }
   REQUIRE(again > 0);
   hardware.l2_partitions.reset();
-  CHECK(repeats_of(hardware, stages.counts).gone == doctest::Approx(once / 1e12));
+  CHECK(gone_from_l2(hardware, bytes_between_runs(hardware, stages.counts)) == doctest::Approx(once / 1e12));
   hardware.l2_partitions = {2, "M"};
-  CHECK(repeats_of(hardware, stages.counts).gone == doctest::Approx((once + again / 4) / 1e12));
+  CHECK(gone_from_l2(hardware, bytes_between_runs(hardware, stages.counts)) ==
+        doctest::Approx((once + again / 4) / 1e12));
 }
 
 TEST_CASE("what the L2 reads and stores at once comes at the rate of both, the rest at its own") {
@@ -140,16 +141,18 @@ TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffl
   const Prediction many = predicted(plan, hardware, point);
   CHECK(many.islands[1].blocks == 64);  // 32 heads with two queries each
   const Staged stages = staged(plan, hardware, point);
-  SmRates rates = sm_rates(hardware);
-  rates.hbm = 1000, rates.shuffle_chain = 20;
-  const BlockWaits waits = block_waits(stages.bound[1], stages.counts[1], rates);
+  const auto waits_of = [](LaunchAtSm merge) {
+    merge.rates.hbm = 1000, merge.rates.shuffle_chain = 20;
+    return block_waits(merge);
+  };
+  const BlockWaits waits = waits_of(stages.launches[1]);
   // A lane loads 2 log-sum-exps, twice. A thread loads 16 values of O, in two groups of eight with four waits each. An
   // earlier launch wrote them. Where the L2 has one part, each line is near.
   CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 300));
   CHECK(waits.cold == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 300));
   hardware.l2_partitions = {2, "M"};
   const Staged two = staged(plan, hardware, point);
-  const double far = block_waits(two.bound[1], two.counts[1], rates).warm;
+  const double far = waits_of(two.launches[1]).warm;
   CHECK(far > 1.3 * waits.warm);  // of 64 blocks the one with the farthest lines
   CHECK(far <= (2 + 2 + 8) * 500);
   // Shuffles and barriers are links of the chain: a round of a block that is alone has both.

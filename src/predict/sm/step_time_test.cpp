@@ -5,7 +5,7 @@
 #include "predict/l2/around_products.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
-#include "predict/sm/textbook.h"
+#include "predict/textbook.h"
 #include "predict/time/clock.h"
 
 using namespace tilescope;
@@ -150,10 +150,10 @@ TEST_CASE("a higher rate never makes a step longer") {
   const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)),
                now = sm_step(stages.launches[0], steps).clocks.step[0];
   for (std::size_t lever = 0; lever < lever_count; ++lever) {
-    Faster faster = as_it_is;
-    faster[lever] = 2;
+    LaunchAtSm faster = stages.launches[0];
+    faster.faster[lever] = 2;
     // The tolerance covers one effect: warps that wait less for a unit collide more often at the scheduler.
-    CHECK(sm_step(stages.launches[0], steps, faster).clocks.step[0] <= now * 1.002);
+    CHECK(sm_step(faster, steps).clocks.step[0] <= now * 1.002);
   }
 }
 

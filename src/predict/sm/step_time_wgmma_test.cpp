@@ -8,7 +8,7 @@
 #include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
-#include "predict/sm/textbook.h"
+#include "predict/textbook.h"
 
 using namespace tilescope;
 

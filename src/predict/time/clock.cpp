@@ -23,14 +23,11 @@ double tensor_joules(const MeasuredRates& measured, const IslandImplementation& 
   const bool from_registers = how.path().from_registers && !power.mma.empty();
   const auto& by_format = from_registers ? power.mma : power.tensor;
   double joules = 0;
-  for (std::size_t i = 0; i < format_count; ++i) {
-    if (counts.work.tensor_flop_in[i] == 0) continue;
-    const auto own = by_format.find(static_cast<Format>(static_cast<int>(i)));
-    const auto found = own == by_format.end() ? by_format.begin() : own;
-    const double a_flop = found->second.value,
-                 operands = from_registers ? 0 : operand_bytes_per_flop(found->first) * power.smem->value;
-    joules += static_cast<double>(counts.work.tensor_flop_in[i]) * std::max(0.0, a_flop - operands);
-  }
+  for_each_format(counts.work, [&](Format format, double flop) {
+    const auto own = by_format.find(format), found = own == by_format.end() ? by_format.begin() : own;
+    const double operands = from_registers ? 0 : operand_bytes_per_flop(found->first) * power.smem->value;
+    joules += flop * std::max(0.0, found->second.value - operands);
+  });
   // Those of mma.sync were measured at its own clock.
   const auto& clock = measured.clock;
   if (from_registers && clock.mma_most && clock.tensor_most && power.clock_exponent)
@@ -71,11 +68,7 @@ void add_energy(const HardwareProfile& hardware, const IslandImplementation& how
     of.amount += amount, of.joules += joules;
   };
   const auto take = [&](EnergyItem item, double amount, double each) { add(item, amount, amount * each); };
-  const auto operations = [&](std::initializer_list<Pipe> pipes) {
-    double sum = 0;
-    for (const Pipe pipe : pipes) sum += static_cast<double>(counts.work.pipes[static_cast<std::size_t>(pipe)]);
-    return sum;
-  };
+  const auto on = [&](std::initializer_list<Pipe> pipes) { return operations(counts.work.pipes, pipes); };
   add(EnergyItem::tensor, static_cast<double>(counts.work.tensor_flop), tensor_joules(*hardware.measured, how, counts));
   // A byte from memory, or an addition, was measured with its way through the L2, which the L2's bytes count already.
   const auto beyond_l2 = [&](double joules) { return std::max(0.0, joules - power.l2->value); };
@@ -83,9 +76,9 @@ void add_energy(const HardwareProfile& hardware, const IslandImplementation& how
   take(EnergyItem::l2, moved(counts, Boundary::l2), power.l2->value);
   if (power.add) take(EnergyItem::additions, added_bytes, beyond_l2(power.add->value));
   take(EnergyItem::smem, moved(counts, Boundary::smem), power.smem->value);
-  take(EnergyItem::multiply_adds, operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}), power.ffma->value);
-  take(EnergyItem::exponentials, operations({Pipe::xu}), power.ex2->value);
-  take(EnergyItem::others, operations({Pipe::alu, Pipe::conversion, Pipe::shuffle}), power.issue->value);
+  take(EnergyItem::multiply_adds, on({Pipe::ffma, Pipe::fadd, Pipe::fmul}), power.ffma->value);
+  take(EnergyItem::exponentials, on({Pipe::xu}), power.ex2->value);
+  take(EnergyItem::others, on({Pipe::alu, Pipe::conversion, Pipe::shuffle}), power.issue->value);
 }
 
 ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches,

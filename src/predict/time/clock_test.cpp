@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/test_seed.h"
-#include "predict/sm/textbook.h"
+#include "predict/textbook.h"
 
 using namespace tilescope;
 

@@ -8,21 +8,19 @@
 namespace tilescope {
 
 std::array<double, lever_count> gains_of(std::span<const LaunchAtSm> launches, std::span<const LaunchTime> times,
-                                         const Repeats& repeats, const EnergyByItem& energy, double gaps,
-                                         double total) {
+                                         const EnergyByItem& energy, double gone, double gaps, double total) {
   std::array<double, lever_count> gains{};
   at_once(lever_count, [&](std::size_t lever) {
-    std::vector<LaunchTime> faster_times(launches.size());
-    Faster faster = as_it_is;
-    faster[lever] = 1.1;
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      const LaunchAtSm launch = launches[i];  // a copy: each lever places blocks for itself
-      const SmClocks clocks = sm_clocks(launch, faster);
-      const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks), faster);
-      faster_times[i] = time_in_sequence(launch, by_itself, repeats, faster);
-      faster_times[i].memory_wait = times[i].memory_wait;
+    std::vector<LaunchTime> faster_times;
+    for (const LaunchAtSm& usual : launches) {
+      LaunchAtSm launch = usual;  // each lever places blocks for itself
+      launch.faster[lever] = 1.1;
+      const SmStep step = sm_clocks(launch);
+      LaunchTime time = time_in_sequence(launch, launch_time(launch, step, placed_blocks(launch, step)), gone);
+      time.memory_wait = times[faster_times.size()].memory_wait;
+      faster_times.push_back(time);
     }
-    const double more_power = faster_by(faster, Lever::power),
+    const double more_power = lever == static_cast<std::size_t>(Lever::power) ? 1.1 : 1,
                  hz = sustained_clock(launches.front().bound.hardware, faster_times, energy, gaps, more_power).hz;
     double seconds = gaps;
     for (const LaunchTime& time : faster_times) seconds += time.seconds(hz);

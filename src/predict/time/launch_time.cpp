@@ -27,52 +27,40 @@ double LaunchTime::cold_busy_clocks() const {
              : busy_clocks / clocks * std::max(clocks + start.cold * highest_hz, streamed() * highest_hz * busy_share);
 }
 
-LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const Placement& placed,
-                       const Faster& faster) {
+LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Placement& placed) {
   const BoundIsland& bound = launch.bound;
-  const SmStep& step = clocks.step;
-  const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value,
-                     resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
-  const double hz = highest_clock(bound.hardware, bound.how);
-  FirstTiles start = at_work(bound, Mechanism::first_tiles) ? first_tiles(bound, launch.counts) : FirstTiles{};
-  if (step.cold_extra > 0) start.cold += step.cold_extra * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
-  const double hbm = std::max(0.0, launch.memory.hbm) / faster_by(faster, Lever::hbm),
-               l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / faster_by(faster, Lever::l2)});
-  // Where all wait for memory.
+  LaunchTime time{.clocks = placed.clocks, .busy_clocks = placed.busy, .highest_hz = launch.highest_hz};
+  if (at_work(bound, Mechanism::first_tiles)) time.start = first_tiles(bound, launch.counts);
+  if (step.cold_extra > 0) {
+    const std::int64_t waves = ceil_div(grid_blocks(bound), bound.hardware.units.value * launch.resident());
+    time.start.cold += step.cold_extra * static_cast<double>(waves) / launch.highest_hz;
+  }
+  const double hbm = std::max(0.0, launch.memory.hbm) / launch.faster_by(Lever::hbm),
+               l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / launch.faster_by(Lever::l2)});
+  time.memory_seconds = std::max(hbm, l2);
+  // Where all wait for memory, beyond a kernel that only stores, whose first block's start is not the launch's here
+  // (launch_gaps.h).
   const auto& measured = bound.hardware.measured;
-  // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_gaps.h).
   const bool known = measured && measured->hbm.ramp;
   const double ramp =
       known && at_work(bound, Mechanism::ramp) ? measured->hbm.ramp->value + first_block_start(bound.hardware) : 0;
-  const bool by_memory = known && hbm + ramp >= l2;
-  LaunchTime time;
-  time.clocks = placed.clocks, time.busy_clocks = placed.busy;
-  time.memory_seconds = std::max(hbm, l2);
-  time.highest_hz = hz;
-  time.start = start;
-  if (!by_memory) return time;
+  if (!known || hbm + ramp < l2) return time;
   time.ramp_seconds = hbm + ramp - time.memory_seconds;
   if (measured->hbm.busy && at_work(bound, Mechanism::busy_share)) time.busy_share = measured->hbm.busy->value;
   return time;
 }
 
-Repeats repeats_of(const HardwareProfile& hardware, Launches launches) {
-  return {.gone = gone_from_l2(hardware, bytes_between_runs(hardware, launches))};
-}
-
-LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, const Repeats& repeats,
-                            const Faster& faster) {
+LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, double gone) {
   LaunchTime time = by_itself;
   if (!launch.bound.how.waits.loads.empty()) time.start.cold = time.start.warm;
   const auto& measured = launch.bound.hardware.measured;
   const bool may_stay = at_work(launch.bound, Mechanism::stays_in_l2) && measured && measured->l2.read_private;
-  const double gone = may_stay ? repeats.gone : 1;
+  if (!may_stay) gone = 1;
   time.start.warm = std::max(time.start.warm, gone * time.start.cold);
   if (gone >= 1) return time;
   // Bytes of memory beyond those of the L2, and the first ones' way.
   time.warm_saving = launch.memory.slowest() - launch.memory.run_after_run(gone);
-  time.warm_clocks =
-      gone * time.clocks + (1 - gone) * placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).clocks;
+  time.warm_clocks = gone * time.clocks + (1 - gone) * placed_blocks(launch, sm_clocks(launch, Inputs::in_l2)).clocks;
   return time;
 }
 

@@ -27,18 +27,10 @@ struct LaunchTime {
 };
 
 // Of the launch by itself.
-LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const Placement& placed,
-                       const Faster& faster = as_it_is);
+LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Placement& placed);
 
-// The part of what all launches move that has left the L2 when they run again.
-struct Repeats {
-  double gone = 1;
-};
-Repeats repeats_of(const HardwareProfile& hardware, Launches launches);
-
-// The same launch in the sequence of the schedule's launches, which run again and again. It does not wait for memory
-// (memory_wait.h).
-LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, const Repeats& repeats,
-                            const Faster& faster = as_it_is);
+// The same launch in the sequence of the schedule's launches, which run again and again. `gone`: the part of what all
+// of them move that has left the L2 when they run again. It does not wait for memory (memory_wait.h).
+LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, double gone);
 
 }  // namespace tilescope

@@ -56,15 +56,15 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
   std::int64_t all = 0;
   for (const std::int64_t each : steps) all = checked_add(all, each);
   if (all == 0 || all > most_steps) return {};
-  const SmRates rates = sm_rates(bound.hardware);
+  const SmRates& rates = launch.rates;
   const double count = static_cast<double>(all),
                bytes = static_cast<double>(launch.counts.traffic.read(Boundary::l2)) / count;
   const auto at = [&](double hz, Inputs inputs, double seconds, double latency) {
-    const SmStep step = sm_step(launch, count, as_it_is, inputs);
+    const SmStep step = sm_step(launch, count, inputs);
     const bool tma = bound.how.load().bulk;
     StreamedBlocks blocks;
     blocks.steps = steps, blocks.units = bound.hardware.units.value;
-    blocks.resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
+    blocks.resident = launch.resident();
     blocks.ahead = tma ? stages : stages - 1, blocks.asks_at_end = tma;
     blocks.pieces = std::clamp<std::int64_t>(std::llround(bytes / piece_bytes), 1,
                                              std::clamp<std::int64_t>(most_drawn / all, 1, most_pieces));

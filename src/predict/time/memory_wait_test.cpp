@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "predict/sm/textbook.h"
+#include "predict/textbook.h"
 #include "predict/time/launch_time.h"
 
 using namespace tilescope;
@@ -22,8 +22,8 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
   const IslandPrediction& island = out.islands[0];
   const Staged stages = staged(plan, hardware, point);
   const LaunchAtSm& launch = stages.launches[0];
-  const SmClocks clocks = sm_clocks(launch);
-  const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks));
+  const SmStep step = sm_clocks(launch);
+  const LaunchTime by_itself = launch_time(launch, step, placed_blocks(launch, step));
   const double hz = by_itself.highest_hz, ramp = by_itself.ramp_seconds, floor = launch.memory.slowest();
   REQUIRE(ramp > 0);
   const MemoryWait wait = memory_wait(launch, ramp, hz, 1);
@@ -53,7 +53,7 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
     hardware.measured->hbm.ramp.reset();
     const Prediction without = predicted(plan, hardware, point);
     const Staged unknown = staged(plan, hardware, point);
-    const SmClocks same = sm_clocks(unknown.launches[0]);
+    const SmStep same = sm_clocks(unknown.launches[0]);
     CHECK(launch_time(unknown.launches[0], same, placed_blocks(unknown.launches[0], same)).ramp_seconds == 0);
     CHECK(memory_wait(unknown.launches[0], 0, hz, 1).cold == 0);
     CHECK(without.time.total <= out.time.total);

@@ -11,7 +11,7 @@
 namespace tilescope {
 namespace {
 
-Placement placed_one_by_one(const LaunchAtSm& launch, std::int64_t resident, const BlockClocks& clocks) {
+Placement placed_one_by_one(const LaunchAtSm& launch, const BlockClocks& clocks) {
   auto& known = launch.placed.placements;
   const auto same = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == clocks; });
   if (same != known.end()) return same->second;
@@ -20,8 +20,8 @@ Placement placed_one_by_one(const LaunchAtSm& launch, std::int64_t resident, con
   const std::int64_t units = bound.hardware.units.value;
   std::vector<std::int32_t> first;
   if (at_work(bound, Mechanism::first_places))
-    first = units_of_first_blocks(bound.hardware, std::ssize(steps), resident);
-  return known.emplace_back(clocks, place_blocks(steps, units, resident, clocks, first)).second;
+    first = units_of_first_blocks(bound.hardware, std::ssize(steps), launch.resident());
+  return known.emplace_back(clocks, place_blocks(steps, units, launch.resident(), clocks, first)).second;
 }
 
 }  // namespace
@@ -32,23 +32,20 @@ const std::vector<std::int64_t>& steps_of_blocks(const LaunchAtSm& launch) {
 }
 
 // What comes before the first step of a launch counts on the SMs that hold a block; no less than a block's own steps.
-Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& at_sm) {
-  const auto& [steps, how] = at_sm;
+Placement placed_blocks(const LaunchAtSm& launch, const SmStep& step) {
   const BoundIsland& bound = launch.bound;
-  const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value,
-                     resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
-  const double mean = steps / static_cast<double>(std::max<std::int64_t>(1, blocks));
+  const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value;
+  const double mean = step.steps / static_cast<double>(std::max<std::int64_t>(1, blocks));
   const bool one_by_one = bound.point.l2 == L2Model::walk && bound.nest.guarded() && blocks <= (1 << 20);
-  Placement placed = one_by_one ? placed_one_by_one(launch, resident, how.clocks)
-                                : place_equal_blocks(blocks, mean, units, resident, how.clocks);
+  Placement placed = one_by_one ? placed_one_by_one(launch, step.clocks)
+                                : place_equal_blocks(blocks, mean, units, launch.resident(), step.clocks);
   const double held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
-  placed.clocks = std::max(placed.clocks + how.once, how.clocks.step[0] * mean);
+  placed.clocks = std::max(placed.clocks + step.once, step.clocks.step[0] * mean);
   // Blocks that only wait and move bytes begin together: until their first loads have come, only the block scheduler is
   // busy.
   if (!bound.how.waits.loads.empty()) {
-    const double each =
-        std::max(mean * std::max(how.demand.memory, how.demand.issue), sm_rates(bound.hardware).block_beside);
-    placed.clocks = std::max(placed.clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * how.latency);
+    const double each = std::max(mean * std::max(step.demand.memory, step.demand.issue), launch.rates.block_beside);
+    placed.clocks = std::max(placed.clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * step.latency);
   }
   placed.busy = held * placed.clocks;
   return placed;

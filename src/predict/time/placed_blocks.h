@@ -6,7 +6,7 @@
 
 namespace tilescope {
 
-Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& clocks);
+Placement placed_blocks(const LaunchAtSm& launch, const SmStep& step);
 
 // Steps of every block in issue order, see steps_in_issue_order.
 const std::vector<std::int64_t>& steps_of_blocks(const LaunchAtSm& launch);

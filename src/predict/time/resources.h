@@ -4,12 +4,11 @@
 
 #include <array>
 
-#include "predict/l2/memory_time.h"
+#include "predict/sm/launch_at_sm.h"
 
 namespace tilescope {
 
 // By Resource, at the datasheet's clocks; < 0: the profile lacks the rate.
-std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const LaunchCounts& counts,
-                                                    const MemoryTime& memory);
+std::array<double, resource_count> resource_seconds(const LaunchAtSm& launch);
 
 }  // namespace tilescope

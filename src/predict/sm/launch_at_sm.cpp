@@ -1,10 +1,11 @@
-#include "predict/sm/round_waits.h"
+#include "predict/sm/launch_at_sm.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "predict/grid/block_order.h"
+#include "predict/point/mechanisms.h"
 
 namespace tilescope {
 namespace {
@@ -47,6 +48,29 @@ std::array<RoundWaits, 2> round_waits(const BoundIsland& bound, const LaunchCoun
     }
   }
   return all;
+}
+
+LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts) {
+  LaunchAtSm launch{.bound = bound,
+                    .counts = counts,
+                    .memory = memory_time(bound, counts),
+                    .rates = SmRates(bound.hardware),
+                    .highest_hz = highest_clock(bound.hardware, bound.how),
+                    .round_waits = round_waits(bound, counts)};
+  SmRates& rates = launch.rates;
+  if (!at_work(bound, Mechanism::beside_products)) rates.mma = rates.wgmma = {};
+  if (!at_work(bound, Mechanism::wgmma_held)) rates.wgmma_held = 0;
+  if (!at_work(bound, Mechanism::turn)) rates.turn = 0;
+  if (!at_work(bound, Mechanism::oldest_first)) rates.oldest_first = 0;
+  return launch;
+}
+
+bool missing_sm_rate(const LaunchAtSm& launch) {
+  bool missing = missing_sm_rate(launch.bound.hardware) != nullptr;
+  for_each_format(launch.counts.work, [&](Format format, double) {
+    missing = missing || tensor_flop_per_clock(launch.bound.hardware, launch.bound.how, format) < 0;
+  });
+  return missing;
 }
 
 }  // namespace tilescope
