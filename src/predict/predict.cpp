@@ -59,8 +59,7 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
                                       ? sustained_clock(hardware, times, time.energy, time.launch)
                                       : sustained_clock(hardware, times, {}, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
-  time.cold += time.launch, time.total = time.launch;
-  for (const LaunchTime& each : times) time.total += each.seconds(sustained.hz);
+  time.cold += time.launch, time.total = total_seconds(times, sustained.hz, time.launch);
   time.host = host_seconds(hardware, times.size());
   // Explain: what a faster resource would save.
   if (point.l2 == L2Model::walk && gains == Gains::wanted)

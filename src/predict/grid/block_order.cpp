@@ -74,29 +74,31 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
   for (std::size_t i = bound.nest.loop_count; i-- > 0;) {
     const BoundLoop& loop = bound.nest.loops[i];
     if (!loop.group) continue;
-    std::int64_t& trips = count_[static_cast<std::size_t>(dimension_of(bound, loop))];
-    trips = checked_mul(trips, loop.trips);
+    const auto dimension = static_cast<std::size_t>(dimension_of(bound, loop));
+    count_[dimension] = checked_mul(count_[dimension], loop.trips);
+    loops_[dimension].push_back({i, loop.trips});
   }
-  list_loops();
   for (const GridDimensionRow& row : EnumTable<GridDimension>::rows) {
     falls_[static_cast<std::size_t>(row.value)] = falls(bound, row.value);
     blocks_ = checked_mul(blocks_, count(row.value));
   }
-  const auto add = [&](auto& list, std::size_t& size, GridDimension dimension) {
-    list[size++] = {dimension, count(dimension)};
-  };
   const auto& listed = bound.how.block_order;
-  for (const GridDimension dimension : listed) add(order_, order_count_, dimension);
-  for (const GridDimension dimension :
-       {q, kv, heads, batch})  // what the descriptor leaves out has one block, or is slowest
-    if (!contains(listed, dimension)) add(order_, order_count_, dimension);
-  if (bound.how.sections && applies(bound.how.sections->when, bound.point.mask)) {
-    across_batches_ = !bound.how.sections->equal;
-    smaller_first_ = bound.how.sections->smaller_first;
+  for (const GridDimension dimension : listed) order_.push_back({dimension, count(dimension)});
+  for (const GridDimension dimension : {q, kv, heads, batch})  // what is not listed has one block, or is slowest
+    if (!contains(listed, dimension)) order_.push_back({dimension, count(dimension)});
+  if (const auto& sections = bound.how.sections; sections && applies(sections->when, bound.point.mask)) {
+    across_batches_ = !sections->equal;
+    smaller_first_ = sections->smaller_first;
     section_ = section_heads(bound);
     cut_heads_ = across_batches_ ? checked_mul(count(heads), count(batch)) : count(heads);
-    for (const GridDimension dimension : bound.how.sections->order) add(inside_, inside_count_, dimension);
-    leave_to_sections();
+    for (const GridDimension dimension : sections->order) {
+      inside_.push_back({dimension, count(dimension)});
+      if (dimension != heads) per_head_ *= count(dimension);
+    }
+    // The grid orders the dimensions that sections do not.
+    std::erase_if(order_, [&](const Digit& digit) {
+      return contains(sections->order, digit.dimension) || (across_batches_ && digit.dimension == batch);
+    });
   }
   const Nest& nest = bound.nest;
   if (!nest.guarded()) return;
@@ -106,46 +108,19 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
       live_.push_back(nest.live_tiles_of_chunk(chunk));
 }
 
-void BlockOrder::list_loops() {
-  std::size_t listed = 0;
-  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
-    for (std::size_t i = bound_.nest.loop_count; i-- > 0;) {
-      const BoundLoop& loop = bound_.nest.loops[i];
-      if (loop.group && static_cast<std::size_t>(dimension_of(bound_, loop)) == dimension)
-        loops_[listed++] = {i, loop.trips};
-    }
-    first_loop_[dimension + 1] = listed;
-  }
-}
-
-// The grid orders the dimensions that sections do not.
-void BlockOrder::leave_to_sections() {
-  for (std::size_t i = 0; i < inside_count_; ++i) per_head_ *= inside_[i].dimension == heads ? 1 : inside_[i].count;
-  const auto of_sections = [&](const Digit& digit) {
-    const auto same = [&](const Digit& inside) { return inside.dimension == digit.dimension; };
-    return std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) ||
-           (across_batches_ && digit.dimension == batch);
-  };
-  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(order_count_);
-  order_count_ = static_cast<std::size_t>(std::remove_if(order_.begin(), end, of_sections) - order_.begin());
-}
-
 // Loops of one dimension count together, the inner one fastest; the last one takes what is left.
 void BlockOrder::place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const {
   const auto number = static_cast<std::size_t>(dimension);
-  const std::size_t end = first_loop_[number + 1];
+  const std::vector<LoopOf>& loops = loops_[number];
   if (falls_[number]) trip = count_[number] - 1 - trip;
-  for (std::size_t i = first_loop_[number]; i < end; ++i)
-    place[loops_[i].loop] = i + 1 < end ? take_digit(trip, loops_[i].trips) : trip;
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    place[loops[i].loop] = i + 1 < loops.size() ? take_digit(trip, loops[i].trips) : trip;
 }
 
 BlockPlace BlockOrder::at(std::int64_t number) const {
   BlockPlace result{};
   if (section_ > 0) number = place_in_section(result, number);
-  for (std::size_t i = 0; i < order_count_; ++i) {
-    const std::int64_t trip = take_digit(number, order_[i].count);
-    place(result, order_[i].dimension, trip);
-  }
+  for (const Digit& digit : order_) place(result, digit.dimension, take_digit(number, digit.count));
   return result;
 }
 
@@ -159,13 +134,9 @@ std::int64_t BlockOrder::place_in_section(BlockPlace& result, std::int64_t numbe
   }
   std::int64_t section = within, rest = take_digit(section, of_section), head = 0;
   const std::int64_t first = section * section_;
-  for (std::size_t i = 0; i < inside_count_; ++i) {
-    const bool is_head = inside_[i].dimension == heads;
-    const std::int64_t count = is_head ? std::min(section_, cut_heads_ - first) : inside_[i].count;
-    const std::int64_t trip = take_digit(rest, count);
-    if (is_head) head = first + trip;
-    else place(result, inside_[i].dimension, trip);
-  }
+  for (const Digit& digit : inside_)
+    if (digit.dimension == heads) head = first + take_digit(rest, std::min(section_, cut_heads_ - first));
+    else place(result, digit.dimension, take_digit(rest, digit.count));
   place(result, heads, take_digit(head, count(heads)));
   if (across_batches_) place(result, batch, head);
   return cut;

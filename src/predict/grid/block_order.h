@@ -37,8 +37,6 @@ class BlockOrder {
     std::int64_t trips;
   };
   std::int64_t section_heads(const BoundIsland& bound) const;
-  void list_loops();
-  void leave_to_sections();
   std::int64_t place_in_section(BlockPlace& result, std::int64_t number) const;
   void place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const;
   std::int64_t count(GridDimension dimension) const { return count_[static_cast<std::size_t>(dimension)]; }
@@ -46,10 +44,8 @@ class BlockOrder {
   const BoundIsland& bound_;
   std::array<std::int64_t, dimensions> count_{};
   std::array<bool, dimensions> falls_{};
-  std::array<Digit, dimensions> order_{}, inside_{};      // of the grid, without those of sections; within a section
-  std::array<LoopOf, max_loops> loops_{};                 // by dimension, the inner ones first
-  std::array<std::size_t, dimensions + 1> first_loop_{};  // of each dimension
-  std::size_t order_count_ = 0, inside_count_ = 0;
+  std::vector<Digit> order_, inside_;                  // of the grid, without those of sections; within a section
+  std::array<std::vector<LoopOf>, dimensions> loops_;  // the inner ones first
   std::int64_t blocks_ = 1;
   std::int64_t section_ = 0;   // heads of a section; 0: the grid is not cut
   std::int64_t per_head_ = 1;  // blocks of a head inside a section

@@ -132,7 +132,6 @@ double BlockClocks::of_block(double steps, std::int64_t resident) const {
 
 Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident,
                        const BlockClocks& clocks, std::span<const std::int32_t> first) {
-  resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   Device device(units, resident, clocks);
   // Each number of steps is worked out once: most blocks of a launch have as many as others.
   std::unordered_map<std::int64_t, double> known;
@@ -158,7 +157,6 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
 
 Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t units, std::int64_t resident,
                              const BlockClocks& clocks) {
-  resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   const double work = clocks.of_block(steps, resident), full = clocks.step[static_cast<std::size_t>(resident - 1)];
   const std::int64_t waves = blocks / (units * resident), left = blocks % (units * resident);
   const auto time_of = [&](std::int64_t on_a_unit) {

@@ -28,9 +28,10 @@ struct Placement {
   double busy = 0;    // clocks that a unit holds a block, mean over the units
 };
 
-// List scheduling of blocks with these steps, in this order, on `units` units with room for `resident` blocks each. The
-// first blocks go to the units that `first` lists (first_blocks.h), or round the units, one a unit, where it is empty;
-// later ones where a place is free first. A block's fixed part runs at the pace of its steps. O(blocks log units).
+// List scheduling of blocks with these steps, in this order, on `units` units with room for `resident` blocks each, up
+// to most_resident. The first blocks go to the units that `first` lists (first_blocks.h), or round the units, one a
+// unit, where it is empty; later ones where a place is free first. A block's fixed part runs at the pace of its steps.
+// O(blocks log units).
 Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident,
                        const BlockClocks& clocks, std::span<const std::int32_t> first = {});
 

@@ -82,8 +82,7 @@ SimulatedEnds simulated_ends(const LaunchAtSm& launch, Inputs inputs) {
   const StepPrograms& steps = *bound.plan.steps;
   const StepQuestion near = *step_question(bound, 1, CopySource::l2), far = *step_question(bound, 1, CopySource::hbm);
   SimulatedEnds ends{.lead = steps.before(near, bound.hardware), .trail = steps.after(near, bound.hardware)};
-  ends.known = ends.lead > 0;
-  if (!ends.known || bound.how.load().bulk) return ends;
+  if (ends.lead <= 0 || bound.how.load().bulk) return ends;
   const double missed = missed_part(launch, inputs);
   ends.around = (1 - missed) * steps.around(near, bound.hardware);
   if (missed > 0) ends.around += missed * steps.around(far, bound.hardware);

@@ -11,10 +11,9 @@ bool simulates(const BoundIsland& bound);
 // Clocks of the mean step of each of `resident` blocks: masked tiles among them, and copies from L2 and memory.
 double simulated_step(const LaunchAtSm& launch, std::int64_t resident, Inputs inputs);
 
-// Clocks of a block by itself: before it asks for its first copy, after its last step; and all that it takes beside its
-// steps, where threads copy: the copy engine is not simulated, 0.
+// Clocks of a block by itself, 0 where its ends are not in the code: before it asks for its first copy, after its last
+// step; and all that it takes beside its steps, where threads copy: the copy engine is not simulated, 0.
 struct SimulatedEnds {
-  bool known = false;  // its ends are in the code
   double lead = 0, trail = 0, around = 0;
 };
 SimulatedEnds simulated_ends(const LaunchAtSm& launch, Inputs inputs);

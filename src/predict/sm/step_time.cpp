@@ -45,9 +45,22 @@ double hidden_under_products(const LaunchAtSm& launch, const StepDemand& d, doub
   return hidden;
 }
 
-bool takes_turns(const BoundIsland& bound) {
-  const OverlapRow& turns = properties(bound.how.overlap);
-  return turns.products_in_turn || turns.scores_in_turn;
+// Clocks of warps of mma.sync, which go through products and everything else in turn, in order: products take what
+// their unit takes, all else waits for the fixed latencies of its own instructions, pipes free or not.
+double chain_of_instructions(const LaunchAtSm& launch, const StepDemand& d, const StepLatency& latency,
+                             double together) {
+  const IslandImplementation& how = launch.bound.how;
+  const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(launch.bound);
+  // Copies enter while the stores ahead of them leave.
+  double chain =
+      products + std::max(d.copies, d.leaving) + latency.between + latency.matrix + latency.special + latency.alu;
+  // Products that wait for shared memory leave room for the special functions of the next part.
+  if (how.special_parts > 0)
+    chain -= std::min((products - d.tensor) * last, hidden_under_products(launch, d, together));
+  // Statistics of rows are wanted when the maxima of the first product's scores are known.
+  const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
+  chain += std::max(0.0, latency.rows - before);
+  return chain + (d.issue - d.issue_products) / together * how.stall_clocks;
 }
 
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
@@ -72,13 +85,14 @@ Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatenc
   }
   // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
   // Who takes turns comes to every unit in the same order, for the same time each.
+  const OverlapRow& turns = properties(bound.how.overlap);
   const bool in_order = bound.how.path().from_registers, wgmma = bound.how.path().warpgroup;
   const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
   Network network{.demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
                   .delay = latency.between,
                   .issue = at_work(bound, Mechanism::issue_slots) ? d.issue : 0,
-                  .in_turn = takes_turns(bound) && at_work(bound, Mechanism::in_turn),
+                  .in_turn = (turns.products_in_turn || turns.scores_in_turn) && at_work(bound, Mechanism::in_turn),
                   .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array waits{latency.matrix, latency.special, latency.alu};
@@ -86,7 +100,7 @@ Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatenc
   for (std::size_t i = 0; i < waits.size(); ++i)
     waited[i] = std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
   // Whoever has the turn at the scores keeps it for all that it does to them, waits included.
-  if (properties(bound.how.overlap).scores_in_turn) {
+  if (turns.scores_in_turn) {
     network.demand[1] += network.demand[2] + waited[1] + waited[2];
     network.demand[2] = waited[1] = waited[2] = 0;
   }
@@ -96,22 +110,8 @@ Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatenc
   network.demand[4] = d.leaving;
   const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
   network.delay -= hidden_under_products(launch, d, together);
-  // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
-  // all else waits for the fixed latencies of its own instructions, pipes free or not.
-  if (in_order && bound.how.stall_clocks > 0 && at_work(bound, Mechanism::stall_clocks)) {
-    const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
-    // Copies enter while the stores ahead of them leave.
-    double chain = products + std::max(d.copies, d.leaving) + latency.between;
-    for (const double each : waits) chain += each;
-    // Products that wait for shared memory leave room for the special functions of the next part.
-    if (bound.how.special_parts > 0)
-      chain -= std::min((products - d.tensor) * last, hidden_under_products(launch, d, together));
-    // Statistics of rows are wanted when the maxima of the first product's scores are known.
-    const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
-    chain += std::max(0.0, latency.rows - before);
-    chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
-    network.delay = std::max(network.delay, chain - served);
-  }
+  if (in_order && bound.how.stall_clocks > 0 && at_work(bound, Mechanism::stall_clocks))
+    network.delay = std::max(network.delay, chain_of_instructions(launch, d, latency, together) - served);
   return network;
 }
 

@@ -7,12 +7,6 @@
 namespace tilescope {
 namespace {
 
-double total(std::span<const LaunchTime> launches, double hz, double gaps) {
-  double seconds = gaps;
-  for (const LaunchTime& each : launches) seconds += each.seconds(hz);
-  return seconds;
-}
-
 // Energy a FLOP was measured with m64n256, A and B from shared memory, whose bytes count apart: 64 and 256 rows of k
 // elements, half the bytes a FLOP where these take one byte.
 double operand_bytes_per_flop(Format format) { return (64.0 + 256.0) * bits(format) / 8 / (2.0 * 64 * 256); }
@@ -99,7 +93,7 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const L
   const double memory = joules(EnergyItem::hbm), tensor = joules(EnergyItem::tensor),
                on_chip = at_most(tensor, m.clock.tensor_most) + at_most(all - memory - tensor, m.clock.most);
   const auto watts = [&](double hz) {
-    return base + (memory + on_chip * std::pow(hz / most, exponent)) / total(launches, hz, gaps);
+    return base + (memory + on_chip * std::pow(hz / most, exponent)) / total_seconds(launches, hz, gaps);
   };
   const double watts_at_most = watts(most);
   if (watts_at_most <= limit) return {.hz = most, .watts = watts_at_most};

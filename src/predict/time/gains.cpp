@@ -22,9 +22,7 @@ std::array<double, lever_count> gains_of(std::span<const LaunchAtSm> launches, s
     }
     const double more_power = lever == static_cast<std::size_t>(Lever::power) ? 1.1 : 1,
                  hz = sustained_clock(launches.front().bound.hardware, faster_times, energy, gaps, more_power).hz;
-    double seconds = gaps;
-    for (const LaunchTime& time : faster_times) seconds += time.seconds(hz);
-    gains[lever] = std::max(0.0, 1 - seconds / total);
+    gains[lever] = std::max(0.0, 1 - total_seconds(faster_times, hz, gaps) / total);
   });
   return gains;
 }

@@ -27,6 +27,12 @@ double LaunchTime::cold_busy_clocks() const {
              : busy_clocks / clocks * std::max(clocks + start.cold * highest_hz, streamed() * highest_hz * busy_share);
 }
 
+double total_seconds(std::span<const LaunchTime> launches, double hz, double gaps) {
+  double seconds = gaps;
+  for (const LaunchTime& each : launches) seconds += each.seconds(hz);
+  return seconds;
+}
+
 LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Placement& placed) {
   const BoundIsland& bound = launch.bound;
   LaunchTime time{.clocks = placed.clocks, .busy_clocks = placed.busy, .highest_hz = launch.highest_hz};

@@ -1,6 +1,8 @@
 // A launch's time at any clock: what its blocks take on the SMs, but no less than its bytes take at memory and L2.
 #pragma once
 
+#include <span>
+
 #include "predict/time/first_tiles.h"
 #include "predict/time/memory_wait.h"
 #include "predict/time/placed_blocks.h"
@@ -25,6 +27,9 @@ struct LaunchTime {
   // Clocks that an SM holds a block in a cold run: a block that waits for memory holds it for longer.
   double cold_busy_clocks() const;
 };
+
+// s of launches one after the other, and of the gaps between them.
+double total_seconds(std::span<const LaunchTime> launches, double hz, double gaps);
 
 // Of the launch by itself.
 LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Placement& placed);
