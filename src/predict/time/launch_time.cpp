@@ -44,8 +44,8 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Place
   const double hbm = std::max(0.0, launch.memory.hbm) / launch.faster_by(Lever::hbm),
                l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / launch.faster_by(Lever::l2)});
   time.memory_seconds = std::max(hbm, l2);
-  // Where all wait for memory, beyond a kernel that only stores, whose first block's start is not the launch's here
-  // (launch_gaps.h).
+  // The ramp, where all wait for memory: beyond a kernel that only stores, whose first block's start is not the
+  // launch's here (launch_gaps.h).
   const auto& measured = bound.hardware.measured;
   const bool known = measured && measured->hbm.ramp;
   const double ramp =
