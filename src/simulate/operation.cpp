@@ -25,6 +25,17 @@ constexpr int memory_queue = 8;
 // oldest has its result.
 constexpr int products_under_way = 7;
 
+// The same: clocks of the loop by which tensor.wgmma_latency is measured that are not its product's (fence, wait and
+// branch). Loops of products alone last as long as measured with it.
+constexpr double product_loop = 33;
+
+// Microbenchmark on an H100, one chain of operations beside products of n 32 to 256: of the turns of four clocks that
+// others have in each product, one is missing, and three where A comes from registers.
+constexpr double ports_lost = 4, ports_lost_for_a = 12;
+
+// The same, wait for a phase that is complete: 42 clocks with its branch. The loop of sync.mbarrier_passed takes more.
+constexpr double phase_loop = 16;
+
 // Microbenchmark on an H100, 16 branches over 12 stores: clocks from a taken branch to its target beyond stall counts.
 constexpr double taken_branch = 9.4;
 
@@ -131,23 +142,30 @@ SmMachine::SmMachine(const HardwareProfile& hardware, CopySource source) : parts
   limits_.copy_latency = ticks(copy_latency(hardware, source));
   limits_.shared_bytes_a_clock = needed(rates.smem.store, hardware, "smem.store");
   limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
-  if (rates.sync.mbarrier_passed) limits_.phase_latency = ticks(rates.sync.mbarrier_passed->value);
+  if (rates.sync.mbarrier_passed)
+    limits_.phase_latency = ticks(std::max(0.0, rates.sync.mbarrier_passed->value - phase_loop));
   limits_.queue = memory_queue, limits_.products = products_under_way;
   limits_.branch = ticks(taken_branch);
 }
 
-// Register ports are shared with matrix products: both are measured, by pipe and by kind of product.
+// Register ports are shared with matrix products. What mma.sync loses is measured by pipe; asynchronous products do not
+// notice others (sm_ports.h), but special functions take longer.
 void SmMachine::add_held(SmOperation& op) const {
   const auto& beside = parts_->hardware.measured->beside;
   const bool adds = op.part == SmPart::fma, special = op.part == SmPart::xu;
   if (!adds && !special && op.part != SmPart::alu) return;
   const auto& held = special ? beside.mma_ex2 : adds ? beside.mma_ffma : beside.mma_max;
-  const auto& slower = special ? beside.wgmma_ex2 : adds ? beside.wgmma_ffma : beside.wgmma_max;
-  const auto& async = adds ? beside.wgmma_held : MeasuredRates::Value{};
   const double clocks = static_cast<double>(op.busy) / static_cast<double>(ticks_a_clock);
   if (held) op.holds_product = ticks(held->value * clocks);
-  if (async) op.holds_async = ticks(async->value * clocks);
-  if (slower) op.slower = ticks(slower->value * clocks);
+  if (special && beside.wgmma_ex2) op.slower = ticks(beside.wgmma_ex2->value * clocks);
+}
+
+// No faster than its operands come from shared memory.
+void SmMachine::add_product(const MatrixInstruction& matrix, SmOperation& op) const {
+  const Ticks fetched = ticks(static_cast<double>(matrix.shared_bytes()) / limits_.shared_bytes_a_clock);
+  op.busy = std::max(op.busy, fetched);
+  if (op.busy > 0) op.shared_part = static_cast<double>(fetched) / static_cast<double>(op.busy);
+  op.ports_lost = ticks(matrix.a_from_shared ? ports_lost : ports_lost_for_a);
 }
 
 const std::set<std::string>& SmMachine::missing() const { return parts_->costs.missing(); }
@@ -189,10 +207,8 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     const auto& operands = instruction.operands;
     op.effect = SmEffect::product;
     op.count = std::find(operands.begin(), operands.end(), "gsb0") != operands.end();
-    op.latency = ticks(costs.product_wait());
-    // No faster than its operands come from shared memory.
-    if (const auto matrix = matrix_instruction(instruction))
-      op.busy = std::max(op.busy, ticks(static_cast<double>(matrix->shared_bytes()) / limits_.shared_bytes_a_clock));
+    op.latency = ticks(std::max(0.0, costs.product_wait() - product_loop));
+    if (const auto matrix = matrix_instruction(instruction)) add_product(*matrix, op);
   } else if (instruction.opcode == "WARPGROUP" && instruction.has("DEPBAR")) {
     op.effect = SmEffect::product_wait;
     op.count = number_in(operand_of(instruction, instruction.operands.size() - 1));

@@ -11,6 +11,7 @@
 #include "base/enum_table.h"
 #include "hardware/profile.h"
 #include "kernel/code/sass/instruction.h"
+#include "kernel/code/sass/matrix.h"
 
 namespace tilescope {
 
@@ -55,8 +56,9 @@ struct SmOperation {
   Ticks latency = 0;            // from issue, or from the start in the queue, to the result
   Ticks operands = 0;           // until the registers that it reads may be written
   Ticks holds_product = 0;      // that it holds up the matrix products of the same scheduler: mma.sync
-  Ticks holds_async = 0;        // the same of asynchronous ones
   Ticks slower = 0;             // that its part is busy longer while an asynchronous product runs
+  Ticks ports_lost = 0;         // an asynchronous product: until others have the ports of registers, see sm_ports.h
+  double shared_part = 0;       // the same: of the bandwidth of shared memory
   Ticks copy = 0;               // of the way from the L2 into the SM
 };
 
@@ -106,6 +108,7 @@ class SmMachine {
  private:
   struct Parts;
   void add_held(SmOperation& op) const;
+  void add_product(const MatrixInstruction& matrix, SmOperation& op) const;
 
   std::shared_ptr<const Parts> parts_;
   SmLimits limits_;

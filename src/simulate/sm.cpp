@@ -145,7 +145,8 @@ class Sm {
                                       : warp.products.issued - warp.groups.until_left(op.count) + 1;
       return warp.products.result(before, later);
     }
-    return scheduler.free[index_of(op.part)];  // of no part: 0
+    const Ticks free = scheduler.free[index_of(op.part)];  // of no part: 0
+    return scheduler.needs_ports(op, now_) ? std::max(free, scheduler.ports.free_from(now_, scheduler.products)) : free;
   }
 
   // Tensor cores begin asynchronous products in the order in which they were issued.
@@ -159,6 +160,7 @@ class Sm {
       const std::size_t place = Products::place(products.started++);
       const SmOperation& op = code_.operations[products.operations[place]];
       --scheduler.queued, scheduler.products = free = start + op.busy;
+      scheduler.ports.begin(op, start);
       counts_.busy[index_of(SmPart::tensor)] += op.busy;
       products.results[place] = free + op.latency;
       if (products.events[place] == 0) continue;
@@ -178,7 +180,8 @@ class Sm {
       if (warp.at <= now) {
         Ticks free = part_free(scheduler, warp, *warp.op);
         if (free <= now) {
-          Warp& chosen = first_asked(i, end, now);
+          const auto can = [&](const Warp& other) { return part_free(scheduler, other, *other.op) <= now; };
+          Warp& chosen = scheduler.beside_product(now) ? furthest(i, end, now, can) : first_asked(i, end, now);
           if (!in_order && chosen.op->in_order) return stops_ = true, now;
           issue(scheduler, chosen, now);
           if (scheduler.queued > 0) return now + ticks_a_clock;  // products start
@@ -202,6 +205,7 @@ class Sm {
     }
     Ticks start = now;
     if (op.part == SmPart::memory) start = queue(scheduler, op, now);
+    if (op.part == SmPart::memory && scheduler.beside_product(start)) start += scheduler.ports.later();
     Ticks until = start + op.busy;
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, now);
@@ -242,15 +246,15 @@ class Sm {
 
   // The part works on an operation behind those that it has. Returns the end.
   Ticks use(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
-    const Ticks products = scheduler.products;
-    const Ticks busy = op.busy + (products > now ? op.slower : 0);
-    // Warps issue at whole clocks: a pipe that became free since the last one keeps its rate.
-    const Ticks end = std::max(scheduler.free[index_of(op.part)], now - ticks_a_clock + 1) + busy;
+    const bool beside = scheduler.beside_product(now);
+    const Ticks busy = op.busy + (beside ? op.slower : 0), between = beside ? port_turn : ticks_a_clock;
+    // Warps issue at whole clocks, or in turns: a pipe that became free since the last one keeps its rate.
+    const Ticks end = std::max(scheduler.free[index_of(op.part)], now - between + 1) + busy;
     scheduler.free[index_of(op.part)] = end;
     if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
-    if (products > now) scheduler.products = products + op.holds_async, product += op.holds_async;
-    else product += op.holds_product & -static_cast<Ticks>(product > now);
+    if (!beside) product += op.holds_product & -static_cast<Ticks>(product > now);
+    else if (Ports::needed(op)) scheduler.ports.take(op, now);
     return end;
   }
 
@@ -258,7 +262,8 @@ class Sm {
   Ticks queue(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
     Ticks& own = scheduler.memory;
     const Ticks start = std::max(std::max(now, own), shared_free_);
-    own = start + ticks_a_clock, shared_free_ = start + op.shared;
+    const double slower = scheduler.beside_product(start) ? scheduler.ports.slower() : 1;
+    own = start + ticks_a_clock, shared_free_ = start + static_cast<Ticks>(slower * static_cast<double>(op.shared));
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
     scheduler.queue[scheduler.queue_at] = start;
     scheduler.queue_at = (scheduler.queue_at + 1) % most_queue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulate/sm_code.h"
+#include "simulate/sm_ports.h"
 
 namespace tilescope::sm_state {
 
@@ -16,7 +17,6 @@ inline constexpr std::int64_t settling_passes = 8, most_passes = 56;
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
 constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
 static_assert((ticks_a_clock & (ticks_a_clock - 1)) == 0);
-inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) & -ticks_a_clock; }
 
 using Waits = std::array<Ticks, sm_waits>;
 
@@ -84,8 +84,12 @@ struct Scheduler {
   std::size_t queue_at = 0;
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not
-  int waiting = 0;     // warps at barriers
-  Ticks next = 0;      // when something may issue
+  Ports ports{};
+  int waiting = 0;  // warps at barriers
+  Ticks next = 0;   // when something may issue
+
+  bool beside_product(Ticks now) const { return products > now; }
+  bool needs_ports(const SmOperation& op, Ticks now) const { return beside_product(now) && Ports::needed(op); }
 };
 
 }  // namespace tilescope::sm_state

@@ -28,7 +28,8 @@ class StateHash {
   }
 
   void add(const Scheduler& scheduler) {
-    later(scheduler.products);
+    later(scheduler.products), later(scheduler.ports.free());
+    add(scheduler.beside_product(now_) ? now_ - scheduler.ports.start() : 0);
     for (std::size_t part = 0; part < sm_parts; ++part)
       add(std::max((part == index_of(SmPart::memory) ? scheduler.memory : scheduler.free[part]) - now_,
                    -ticks_a_clock));

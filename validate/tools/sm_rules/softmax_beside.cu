@@ -1,0 +1,200 @@
+// Rules of the simulated SM beside wgmma: whole softmax steps of one or two warpgroups while another one's products run
+// without a pause.
+//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o softmax_beside
+//   validate/tools/sm_rules/softmax_beside.cu && ./softmax_beside
+// Prints a line a case: products, scores and accumulators of a thread, with or without time stamps, warpgroups; clocks
+// of a product, and of a pass of each warpgroup. With time stamps also those of maxima, shuffles with the correction,
+// exponentials with sums, conversions (which the compiler moves elsewhere) and rescaling.
+#include <vector>
+
+#include "set_up.cuh"
+
+constexpr int fill_bytes = 160 * 1024, parts = 5, rows = 2;
+
+struct Args {
+  int batches, passes;
+  float scale;
+  unsigned* out;  // a warpgroup: clocks of each part, then of all passes; from 100 on: products and their clocks
+};
+constexpr int all_passes = 6, of_products = 100;
+
+__device__ __forceinline__ float exp2_of(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ unsigned packed(float low, float high) {
+  unsigned r;
+  asm("cvt.rn.f16x2.f32 %0, %2, %1;" : "=r"(r) : "f"(low), "f"(high));
+  return r;
+}
+template <int scores>
+struct Softmax {
+  float s[scores], most[rows] = {-1, -1}, sum[rows] = {0, 0}, found[rows], negative[rows], correction[rows];
+  unsigned p[scores / 2];
+
+  __device__ __forceinline__ void maxima() {
+#pragma unroll
+    for (int h = 0; h < rows; ++h) {
+      found[h] = fmaxf(s[h * 2], s[h * 2 + 1]);
+#pragma unroll
+      for (int j = 1; j < scores / 4; ++j) found[h] = fmaxf(found[h], fmaxf(s[j * 4 + h * 2], s[j * 4 + h * 2 + 1]));
+    }
+  }
+  __device__ __forceinline__ void correct(float scale) {
+#pragma unroll
+    for (int h = 0; h < rows; ++h) {
+      float x = found[h];
+      x = fmaxf(x, __shfl_xor_sync(~0u, x, 1)), x = fmaxf(x, __shfl_xor_sync(~0u, x, 2));
+      x = fmaxf(most[h], __fmul_rn(x, scale));
+      negative[h] = x == -INFINITY ? 0.f : -x;
+      correction[h] = exp2_of(__fadd_rn(most[h], negative[h]));
+      most[h] = x, sum[h] = __fmul_rn(sum[h], correction[h]);
+    }
+  }
+  __device__ __forceinline__ void exponentials(float scale) {
+#pragma unroll
+    for (int i = 0; i < scores; ++i) s[i] = exp2_of(__fmaf_rn(s[i], scale, negative[i / 2 % rows]));
+#pragma unroll
+    for (int i = 0; i < scores; ++i) sum[i / 2 % rows] = __fadd_rn(sum[i / 2 % rows], s[i]);
+  }
+  __device__ __forceinline__ void convert() {
+#pragma unroll
+    for (int j = 0; j < scores / 2; ++j) p[j] = packed(s[2 * j], s[2 * j + 1]);
+#pragma unroll
+    for (int j = 0; j < scores / 2; ++j) asm volatile("" : "+r"(p[j])::"memory");
+  }
+};
+
+template <int scores, int accumulators, bool stamped>
+__device__ __forceinline__ void steps(const Args& a, int group) {
+  Softmax<scores> softmax;
+  float o[accumulators];
+  unsigned clocks[parts] = {}, t[parts + 1];
+  for (int i = 0; i < scores; ++i) softmax.s[i] = threadIdx.x * 0.001f + i * 0.01f;
+  for (int i = 0; i < accumulators; ++i) o[i] = i;
+  pin(softmax.s), pin(o);
+  const unsigned from = now();
+#pragma unroll 1
+  for (int n = 0; n < a.passes; ++n) {
+    if (stamped) t[0] = now();
+    softmax.maxima();
+    if (stamped) pin(softmax.found), t[1] = now();
+    softmax.correct(a.scale);
+    if (stamped) pin(softmax.negative), pin(softmax.correction), pin(softmax.sum), t[2] = now();
+    softmax.exponentials(a.scale);
+    pin(softmax.s), pin(softmax.sum);
+    if (stamped) t[3] = now();
+    softmax.convert();
+    if (stamped) t[4] = now();
+#pragma unroll
+    for (int i = 0; i < accumulators; ++i) o[i] = __fmul_rn(o[i], softmax.correction[i / 2 % rows]);
+    pin(o);
+    if (!stamped) continue;
+    t[5] = now();
+    for (int i = 0; i < parts; ++i) clocks[i] += t[i + 1] - t[i];
+  }
+  const unsigned until = now();
+  float all = softmax.sum[0] + softmax.sum[1];
+  for (const float each : softmax.s) all += each;
+  for (const float each : o) all += each;
+  if (all == 1.2345f) a.out[200] = 7;
+  if (threadIdx.x % 128 != 0) return;
+  for (int i = 0; i < parts; ++i) a.out[group * 8 + i] = clocks[i];
+  a.out[group * 8 + all_passes] = until - from;
+}
+
+// `batches` of 16 products by warpgroup 0: more than fit in the time of the others' steps.
+template <int N, bool rs, int scores, int accumulators, bool stamped>
+__global__ void __launch_bounds__(384, 1) beside(Args a) {
+  extern __shared__ __align__(1024) unsigned char dynamic[];
+  __shared__ volatile unsigned products;
+  unsigned char* base = dynamic + ((1024 - (shared_at(dynamic) & 1023)) & 1023);
+  for (unsigned i = threadIdx.x; i < fill_bytes / 4; i += blockDim.x)
+    reinterpret_cast<unsigned*>(base)[i] = 0x2c002c00u;
+  if (threadIdx.x == 0) products = 0;
+  fence_async_proxy();
+  __syncthreads();
+  if (threadIdx.x >= 128) {
+    const unsigned warm = now();
+    while (now() - warm < 4000) {
+    }
+    const unsigned before = products, at = now();
+    steps<scores, accumulators, stamped>(a, threadIdx.x / 128);
+    const unsigned after = products, until = now();
+    if (threadIdx.x == 128) a.out[of_products] = after - before, a.out[of_products + 1] = until - at;
+    return;
+  }
+  if constexpr (N > 0) {
+    float d[N / 2];
+    for (float& each : d) each = 0;
+    const std::uint32_t p[4] = {0x2c002c00u + threadIdx.x, 0x2c012c00u, 0x2c002c03u, 0x2c012c05u};
+    const std::uint64_t x = k_major(shared_at(base)), y = k_major(shared_at(base) + 16384);
+    pin(d);
+#pragma unroll 1
+    for (int n = 0; n < a.batches; ++n) {
+      fence_operands();
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        if (rs) Wgmma<N>::template rs<__half>(d, p, step_descriptor(y, i % 4 * 32), 1);
+        else Wgmma<N>::template ss<__half>(d, step_descriptor(x, i % 4 * 32), step_descriptor(y, i % 4 * 32), 1);
+      }
+      commit_products();
+      if (threadIdx.x == 0) products = n;
+    }
+    wait_products<0>();
+    pin(d);
+    float all = 0;
+    for (const float each : d) all += each;
+    if (all == 1.2345f) a.out[201] = 7;
+  }
+}
+
+unsigned* out;
+std::vector<unsigned> host(256);
+
+template <int N, bool rs, int scores, int accumulators, bool stamped>
+void measure(int groups) {
+  auto kernel = beside<N, rs, scores, accumulators, stamped>;
+  constexpr int dynamic_bytes = fill_bytes + 2048, passes = 100, most_clocks = 6000;
+  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes));
+  CHECK(cudaMemset(out, 0, host.size() * 4));
+  const int batches = N == 0 ? 0 : passes * most_clocks / (8 * N);
+  for (int i = 0; i < 2; ++i) kernel<<<1, 128 * (1 + groups), dynamic_bytes>>>(Args{batches, passes, 0.125f, out});
+  CHECK(cudaGetLastError());
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaMemcpy(host.data(), out, host.size() * 4, cudaMemcpyDeviceToHost));
+  const unsigned done = host[of_products], clocks = host[of_products + 1];
+  std::printf("%s n%-3d K%d D%d %s %d wg: product %.2f",
+              N == 0 ? "no"
+              : rs   ? "rs"
+                     : "ss",
+              N, scores, accumulators, stamped ? "stamped" : "plain", groups, done ? clocks / (16.0 * done) : 0.0);
+  for (int g = 1; g <= groups; ++g) {
+    std::printf(" | pass %.1f", host[g * 8 + all_passes] / double(passes));
+    for (int i = 0; stamped && i < parts; ++i) std::printf(" %.1f", host[g * 8 + i] / double(passes));
+  }
+  std::printf("\n");
+}
+
+template <int N, bool rs, int scores, int accumulators>
+void cases_of() {
+  for (int groups = 1; groups <= 2; ++groups)
+    measure<N, rs, scores, accumulators, false>(groups), measure<N, rs, scores, accumulators, true>(groups);
+}
+template <int N, bool rs>
+void cases() {
+  cases_of<N, rs, 32, 64>(), cases_of<N, rs, 64, 32>();
+  if constexpr (N <= 128) cases_of<N, rs, 48, 16>();
+}
+
+int main() {
+  CHECK(cudaMalloc(&out, host.size() * 4));
+  cudaDeviceProp prop{};
+  CHECK(cudaGetDeviceProperties(&prop, 0));
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
+  std::printf("%s, %d SMs\n", prop.name, prop.multiProcessorCount);
+  cases<0, false>();
+  cases<64, false>(), cases<128, true>(), cases<128, false>(), cases<64, true>(), cases<176, false>();
+  cases<96, false>();
+}
