@@ -58,6 +58,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .shuffle_chain = or_zero(m.chains.shuffle),
           .mma_interval = mma == m.tensor.mma.end() ? 0 : mma->second.value,
           .mma_chain = mma_chain == m.tensor.mma_latency.end() ? 0 : mma_chain->second.value,
+          .mma_k8_chain = or_zero(m.tensor.mma_k8_latency),
           .wgmma_wait = wait_of(m),
           .smem_chain = or_zero(m.smem.latency),
           .mbarrier = or_zero(m.sync.mbarrier),
@@ -87,8 +88,12 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .measured = &m};
 }
 
+bool halved_depth(const IslandImplementation& how) { return how.path().from_registers && how.mma.k == 8; }
+
 double tensor_flop_per_clock(const HardwareProfile& hardware, const IslandImplementation& how, Format format) {
-  constexpr double unknown = -1;
+  constexpr double unknown = -1, flop_k8 = 2.0 * 16 * 8 * 8, schedulers = 4;
+  if (halved_depth(how) && bits(format) == 16 && hardware.measured && hardware.measured->tensor.mma_k8)
+    return schedulers * flop_k8 / hardware.measured->tensor.mma_k8->value;
   const auto full = hardware.tensor_flop_per_cycle.find(format);
   if (full == hardware.tensor_flop_per_cycle.end()) return unknown;
   const auto path = hardware.instruction_flop_per_cycle.find(to_string(how.tensor_path));
