@@ -174,6 +174,7 @@ void follow_tensor_rates(const HardwareProfile& before, HardwareProfile& after) 
     if (old > 0 && now > 0 && old != now) clocks = {clocks.value * old / now, derived_source};
   };
   for (auto& [format, clocks] : tensor.mma) scale(clocks, path_rate(before, format), path_rate(after, format));
+  if (tensor.mma_k8) scale(*tensor.mma_k8, path_rate(before, Format::fp16), path_rate(after, Format::fp16));
   for (auto* by_operand : {&tensor.wgmma_smem, &tensor.wgmma_register})
     for (auto& [format, by_columns] : *by_operand) {
       const auto old = before.tensor_flop_per_cycle.find(format);

@@ -67,6 +67,7 @@ struct MeasuredRates {
   struct {
     ByFormat mma;                     // clk a sub-partition between m16n8k16 (8 bits: k32) with fp32 or int32 sums
     ByFormat mma_latency;             // clk, dependent
+    Value mma_k8, mma_k8_latency;     // the same of m16n8k8 (16 bits), which takes more than half
     ByFormatAndCount wgmma_smem;      // clk a unit between m64nNk16 (8 bits: k32), A from shared memory; by N
     ByFormatAndCount wgmma_register;  // the same, A from registers
     ByCount wgmma_latency;            // clk from issue to the end of the wait, one fp16 m64nNk16, A from shared memory
@@ -176,6 +177,8 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("local", "l1", bytes, r.local.l1);
   visit("tensor", "mma", cycles, r.tensor.mma);
   visit("tensor", "mma_latency", cycles, r.tensor.mma_latency);
+  visit("tensor", "mma_k8", cycles, r.tensor.mma_k8);
+  visit("tensor", "mma_k8_latency", cycles, r.tensor.mma_k8_latency);
   visit("tensor", "wgmma_smem", cycles, r.tensor.wgmma_smem);
   visit("tensor", "wgmma_register", cycles, r.tensor.wgmma_register);
   visit("tensor", "wgmma_latency", cycles, r.tensor.wgmma_latency);

@@ -97,6 +97,9 @@ std::optional<PipeClocks> InstructionCosts::matrix_pipe(const Instruction& instr
   if (!format) return std::nullopt;
   const double k_of_rate = matrix->bits_a <= 8 ? 32 : 16;
   const double depth = static_cast<double>(matrix->k) / k_of_rate;
+  if (rates_.tensor.mma_k8 && matrix->threads == 32 && matrix->bits_a == 16 &&
+      matrix->m * matrix->n * matrix->k == 1024)
+    return PipeClocks{CodePipe::tensor, rates_.tensor.mma_k8->value};
   if (matrix->threads > 32) {
     const auto& table = matrix->a_from_shared ? rates_.tensor.wgmma_smem : rates_.tensor.wgmma_register;
     const auto measured = table.find(*format);

@@ -6,6 +6,7 @@ from code_nests import PRODUCTS, Nest, longest
 from code_passes import add, is_mask
 from code_paths import Flow, opcode_count
 
+LANES_OF_ROW = 4  # of a fragment of m16n8
 
 def without_guarded_products(code, *opcodes_of):
     """Multiplications and additions under a predicate bring tiny numbers of exponentials and logarithms into range: they are
@@ -86,6 +87,27 @@ def ahead_pieces(code, entry, sizes, evaluated):
     return passes, entry["warps"], min(early, 1)
 
 
+def statistics(code, flow, way, times):
+    """Of a step that keeps statistics of rows in shared memory: barriers, wavefronts of these statistics (a lane more at the
+    address of an atomic operation is one more), and how often the warp waits for what it loads of them. Needs what
+    `inspect --instructions` prints."""
+    result, pending = {"wavefronts": 0, "barriers": 0, "shared_waits": 0}, {}
+    for i, share in way:
+        counts = flow.counts(i)
+        scores = opcode_count(counts, "F2FP") > 0  # whose stores are a tile
+        first, last = int(flow.blocks[i]["first"], 16), int(flow.blocks[i]["last"], 16)
+        for each in [e for e in code["instruction_list"] if first <= int(e["address"], 16) <= last] * times.get(i, 1):
+            opcode = re.match(r"(?:@!?U?P\w+ )?(\w+)", each["text"]).group(1)
+            waited = {opcode for board in each["waits_for"] for opcode in pending.pop(board, ())}
+            result["shared_waits"] += "LDS" in waited
+            if each["result_scoreboard"] is not None:
+                pending.setdefault(each["result_scoreboard"], set()).add(opcode)
+            result["barriers"] += opcode == "BAR"
+            wavefronts = LANES_OF_ROW if opcode == "ATOMS" else opcode == "LDS" or (opcode == "STS" and not scores)
+            result["wavefronts"] += wavefronts * share
+    return {key: int(value + 0.5) for key, value in result.items()}
+
+
 def staged_pieces(code, entry, sizes, evaluated):
     """A step whose products are loops: so many passes as the entry says. Blocks that only some warps of a block execute
     count in part; a way that fetches from memory (a bias) or draws random numbers is left out."""
@@ -107,13 +129,15 @@ def staged_pieces(code, entry, sizes, evaluated):
                 -opcode_count(counts, "STS", "F2FP", "FMUL") - rescales, counts["instructions"])
 
     inside_loops = {b for l in code["loops"] if l["parent"] == number and l not in products for b in l["blocks"]}
-    passes = {}
+    passes, way = {}, []
     for i in flow.best(header, latches, cost):
         counts = flow.counts(i)
         rows = opcode_count(counts, "LDS", "STS") and counts["instructions"] < 20 and i not in times
+        way.append((i, few if rows else 1))
         add(passes, "rows" if rows else "step", counts, times.get(i, 1))
     for key, value in passes.pop("rows", {}).items():
         passes["step"][key] = passes["step"].get(key, 0) + int(value * few + 0.5)
+    passes["step"].update(statistics(code, flow, way, times))
     for i, name in zip(sorted(masks), ("end", "tail")):
         add(passes, name, flow.counts(i))
 

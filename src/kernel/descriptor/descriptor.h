@@ -182,6 +182,7 @@ struct IslandImplementation {
       0;  // from an instruction of a warp to its next, mean, by the machine code's stall counts; 0: not known
   std::vector<std::string> loads_first;  // that threads load and wait for before their block's first copy
   bool loads_in_product = false;         // each product copies its own operands, none runs ahead of it
+  std::vector<std::string> loads_early;  // but for the one with these: their copies start before the work on the scores
   std::array<WorkRates, pipe_count> work{};
 
   const TensorPathRow& path() const { return properties(tensor_path); }

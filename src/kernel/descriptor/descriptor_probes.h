@@ -94,6 +94,7 @@ code:
           shared_waits_of: {d: {64: 80, 128: 40}}, bank_waits_of: {d: {128: 40}}}
       stall_clocks: 2.4
       loads_in_product: true
+      loads_early: [V]
       loads_first: [Q]
       work:
         xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1},

@@ -227,6 +227,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"code.facts[*].early_launch", "true or false", Need::optional},
           {"code.facts[*].stall_clocks", "a number from 1 to 15", Need::optional},
           {"code.facts[*].loads_in_product", "true or false", Need::optional},
+          {"code.facts[*].loads_early", "a list", Need::optional},
+          {"code.facts[*].loads_early[*]", "text"},
           {"code.facts[*].loads_first", "a list", Need::optional},
           {"code.facts[*].loads_first[*]", "text"},
           {"code.facts[*].work", "a map", Need::optional},

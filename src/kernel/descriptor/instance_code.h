@@ -14,7 +14,8 @@ namespace tilescope {
 
 // Instructions of a warp. alu: of the ALU pipe without conversions; maxima: of these, fp32 maxima; matrix, ldsm,
 // ldgsts: products (matrix instructions, or multiply-adds of products in plain FMA), loads of their operands, copies to
-// shared memory; wavefronts: of shared memory, where products are plain FMA.
+// shared memory; wavefronts: of shared memory, of what is no tile: where products are plain FMA, statistics of rows;
+// barriers: of the block; shared_waits: waits for loads of statistics from shared memory.
 enum class CodeCount {
   instructions,
   xu,
@@ -28,7 +29,9 @@ enum class CodeCount {
   matrix,
   ldsm,
   ldgsts,
-  wavefronts
+  wavefronts,
+  barriers,
+  shared_waits
 };
 template <>
 struct EnumTable<CodeCount> {
@@ -44,7 +47,9 @@ struct EnumTable<CodeCount> {
                                    NamedKind{CodeCount::matrix, "matrix"},
                                    NamedKind{CodeCount::ldsm, "ldsm"},
                                    NamedKind{CodeCount::ldgsts, "ldgsts"},
-                                   NamedKind{CodeCount::wavefronts, "wavefronts"}};
+                                   NamedKind{CodeCount::wavefronts, "wavefronts"},
+                                   NamedKind{CodeCount::barriers, "barriers"},
+                                   NamedKind{CodeCount::shared_waits, "shared_waits"}};
 };
 
 // Pieces of code by how often they run: once in a block that claims tiles; once for each tile of queries; once for each

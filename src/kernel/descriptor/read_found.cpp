@@ -37,6 +37,7 @@ const std::vector<std::string>& found_of_launch() {
                                              "early_launch",
                                              "stall_clocks",
                                              "loads_in_product",
+                                             "loads_early",
                                              "loads_first",
                                              "work"};
   return keys;
@@ -262,6 +263,7 @@ void read_found(const Node& node, const Schedule& schedule, IslandImplementation
   if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
   if (const auto first = node.find("loads_first")) island.loads_first = read_array_names(*first, schedule.diagram);
   if (const auto own = node.find("loads_in_product")) island.loads_in_product = own->boolean();
+  if (const auto early = node.find("loads_early")) island.loads_early = read_array_names(*early, schedule.diagram);
   if (const auto rounds = node.find("rounds")) island.rounds = read_rounds(*rounds, schedule.diagram);
   if (const auto waits = node.find("waits")) island.waits = read_waits(*waits, schedule.diagram);
   if (const auto early = node.find("early_launch")) island.early_launch = early->boolean();

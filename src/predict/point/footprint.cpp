@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "hardware/sm/residency.h"
 #include "predict/point/block_memory.h"
+#include "predict/point/code_of.h"
 #include "predict/point/products.h"
 #include "predict/point/tensor_memory.h"
 
@@ -87,12 +88,18 @@ double block_registers_capacity(const BoundIsland& bound) {
   return static_cast<double>(block) * 4;
 }
 
+// Of a thread; 0: not known.
+std::int64_t registers_of_code(const BoundIsland& bound) {
+  const InstanceCode* code = code_of(bound);
+  return code ? code->registers : 0;
+}
+
 // Registers that a block occupies: as stated after their redistribution, else those of its machine code, else what its
 // threads are bound to need.
 std::int64_t block_registers(const BoundIsland& bound, std::int64_t bytes) {
   const std::int64_t warp = bound.hardware.warp_size->value, consumers = consumer_warps(bound),
                      threads = bound.point.warps * warp;
-  const std::int64_t of_code = bound.variant ? bound.variant->code.registers : 0,
+  const std::int64_t of_code = registers_of_code(bound),
                      needed = of_code > 0
                                   ? of_code
                                   : std::min<std::int64_t>(255, bytes / 4 / (consumers * warp) + bookkeeping_registers);
@@ -171,8 +178,9 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound) {
   const std::int64_t threads =
       std::max<std::int64_t>(1, warps_of_block(bound)) * (hardware.warp_size ? hardware.warp_size->value : 32);
   Residency residency(hardware, Copied::blocks, threads);
-  if (const std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers); registers > 0)
-    residency.limit_registers(threads * allocated_registers(hardware, registers));
+  std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers);
+  if (registers == 0 && !footprint.modelled) registers = registers_of_code(bound);
+  if (registers > 0) residency.limit_registers(threads * allocated_registers(hardware, registers));
   if (footprint.modelled) {
     const MemoryLevel* smem = hardware.level(LevelId::smem);
     if (smem && smem->capacity_bytes) residency.limit(fit_level(*smem, Copied::blocks, 0, footprint.smem.bytes));
@@ -208,7 +216,8 @@ const Footprint& footprint_of(const BoundIsland& bound) {
 Occupancy occupancy_of(const BoundIsland& bound) {
   Occupancy occupancy;
   std::int64_t& known = bound.known->blocks_per_unit;
-  const bool by_size = !bound.how.registers_of.axis.empty();  // blocks are alike, their registers are not
+  // Blocks are alike, their registers are not: sizes choose the instance.
+  const bool by_size = !bound.how.registers_of.axis.empty() || !bound.plan.kernel.launch_codes.empty();
   if (known == 0 || by_size) known = resident_blocks_per_unit(bound);
   occupancy.blocks_per_unit = known;
   occupancy.blocks = grid_blocks(bound);

@@ -87,6 +87,40 @@ TEST_CASE(
   CHECK(of_registers > 10);
 }
 
+TEST_CASE(
+    "an SM holds as many blocks of launches without products as PyTorch's records counted: their code's registers") {
+  const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
+  const HardwareProfile hardware = find_profile("h100_sxm", root / "hardware");
+  const struct {
+    const char *kernel, *launch;
+    std::int64_t head_dim, blocks;  // counted
+  } rows[] = {{"pytorch_flash2_backward_d64", "preprocess", 64, 6},
+              {"pytorch_flash2_backward_d64", "convert", 64, 5},
+              {"pytorch_flash2_backward_d128", "preprocess", 128, 4},
+              {"pytorch_flash2_backward_d128", "convert", 128, 5},
+              {"pytorch_flash2_backward_d256", "preprocess", 256, 2},
+              {"pytorch_flash2_backward_d256", "convert", 256, 3},
+              {"pytorch_flash2_split", "combine", 64, 9},
+              {"pytorch_flash2_split", "combine", 128, 9}};
+  for (const auto& row : rows) {
+    CAPTURE(row.kernel);
+    CAPTURE(row.launch);
+    const Plan plan = load_plan_for_kernel(row.kernel, root);
+    bool found = false;
+    for (const KernelVariant& variant : plan.kernel.variants) {
+      if (variant.head_dim != row.head_dim) continue;
+      Prediction prediction;
+      predict(plan, hardware, point_of(plan, variant), prediction);
+      for (std::size_t i = 0; i < prediction.islands.size(); ++i)
+        if (plan.schedule.islands[i].name == row.launch) {
+          CHECK(prediction.islands[i].blocks_per_unit == row.blocks);
+          found = true;
+        }
+    }
+    CHECK(found);
+  }
+}
+
 TEST_CASE("shared memory beside the tiles may vary with the stages: a variant states its own") {
   const Plan plan = plan_of(R"(schedule: flash2
 dtypes: [fp16]

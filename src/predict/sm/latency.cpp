@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "predict/grid/block_order.h"
 #include "predict/grid/issue_order.h"
 #include "predict/point/code_of.h"
@@ -30,9 +31,31 @@ double waits_for_products(const BoundIsland& bound) {
   return waits;
 }
 
+// Of a step of the kernel's code; 0: not counted there.
+double of_step(const BoundIsland& bound, CodeCount count) {
+  const InstanceCode* code = code_of(bound);
+  return code ? static_cast<double>(code->of(CodePass::step, count)) : 0;
+}
+
+double barriers_of_step(const BoundIsland& bound) {
+  const double counted = of_step(bound, CodeCount::barriers);
+  return counted > 0 ? counted : static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers));
+}
+
 double products_of(const BoundIsland& bound) {
   double products = 0;
   for_each_product(bound, [&](const Product&) { ++products; });
+  return products;
+}
+
+// Products that wait for their own copies.
+double loading_products(const BoundIsland& bound) {
+  double products = 0;
+  for_each_product(bound, [&](const Product& product) {
+    products += std::none_of(product.operands.begin(), product.operands.end(), [&](const Operand& operand) {
+      return contains(bound.how.loads_early, bound.plan.schedule.diagram.array(operand.id).name);
+    });
+  });
   return products;
 }
 
@@ -55,7 +78,8 @@ void for_each_link(const LaunchAtSm& launch, const Link& link) {
   const double parts = parts_of_products(bound);
   constexpr Phase matrix = &StepLatency::matrix, special = &StepLatency::special, row = &StepLatency::alu,
                   between = &StepLatency::between;
-  link(matrix, parts * waits_for_products(bound), wgmma ? rates.wgmma_wait : rates.mma_chain + rates.smem_chain);
+  const double mma_chain = halved_depth(bound.how) && rates.mma_k8_chain > 0 ? rates.mma_k8_chain : rates.mma_chain;
+  link(matrix, parts * waits_for_products(bound), wgmma ? rates.wgmma_wait : mma_chain + rates.smem_chain);
   // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
   // copy when the last warp has left it.
   const bool bulk = bound.how.load().bulk, ahead = !lockstep && stages_of_streams(bound) > 1;
@@ -65,6 +89,8 @@ void for_each_link(const LaunchAtSm& launch, const Link& link) {
     link(special, parts * (wgmma ? 2 : 1), rates.ex2_chain), link(special, parts * (wgmma ? 4 : 3), rates.fma_chain);
   if (runs(Pipe::shuffle))  // what comes is joined with what was there
     link(row, shuffles_of_row(bound), rates.shuffle_chain + rates.max_chain);
+  // Statistics of rows that warps exchange through shared memory.
+  link(between, of_step(bound, CodeCount::shared_waits), rates.smem_chain);
   const double barrier = rates.block_barrier(warps_of_block(bound));
   if (bound.how.rounds.depth > 0) {
     link(between, rounds_of(bound) * (1 + static_cast<double>(number_for(bound, bound.how.rounds.shared_waits))),
@@ -73,7 +99,7 @@ void for_each_link(const LaunchAtSm& launch, const Link& link) {
   } else if (!waits.loads.empty()) {
     link(between, static_cast<double>(waits.shuffles) / static_cast<double>(steps_of(bound.nest)), rates.shuffle_chain);
     link(between, static_cast<double>(waits.barriers) / static_cast<double>(steps_of(bound.nest)), barrier);
-  } else if (lockstep) link(between, static_cast<double>(std::max<std::int64_t>(1, waits.barriers)), barrier);
+  } else if (lockstep) link(between, barriers_of_step(bound), barrier);
   else if (bulk && ahead) link(between, 1, rates.mbarrier_passed);  // other waits: under products
 }
 
@@ -97,7 +123,7 @@ void for_each_load(const LaunchAtSm& launch, double steps, Inputs inputs, const 
     load(between, of_block, block_waits(launch).warm + (bound.how.early_launch ? 0 : rates.block_start));
   }
   if (bound.how.loads_in_product)
-    load(&StepLatency::matrix, parts_of_products(bound) * products_of(bound), rates.l2_latency);
+    load(&StepLatency::matrix, parts_of_products(bound) * loading_products(bound), rates.l2_latency);
   if (local.stored + local.loaded > 0 && rates.local_store > 0) {  // spilled registers
     const double missed = local.loaded > 0 ? static_cast<double>(local.missed) / static_cast<double>(local.loaded) : 0;
     load(between, bound.variant->local.waits * missed, rates.local_latency);

@@ -49,8 +49,12 @@ const char* missing_sm_rate(const HardwareProfile& hardware) {
   return hardware.boost_hz ? nullptr : "compute.boost_clock";
 }
 
+bool halved_depth(const IslandImplementation& how) { return how.path().from_registers && how.mma.k == 8; }
+
 double tensor_flop_per_clock(const HardwareProfile& hardware, const IslandImplementation& how, Format format) {
-  constexpr double unknown = -1;
+  constexpr double unknown = -1, flop_k8 = 2.0 * 16 * 8 * 8, schedulers = 4;
+  if (halved_depth(how) && bits(format) == 16 && hardware.measured && hardware.measured->tensor.mma_k8)
+    return schedulers * flop_k8 / hardware.measured->tensor.mma_k8->value;
   const auto full = hardware.tensor_flop_per_cycle.find(format);
   if (full == hardware.tensor_flop_per_cycle.end()) return unknown;
   const auto path = hardware.instruction_flop_per_cycle.find(to_string(how.tensor_path));

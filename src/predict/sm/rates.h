@@ -29,7 +29,8 @@ class SmRates {
   // Clocks until a result can be used; wgmma_wait: that a wait takes beyond the products' own.
   double ex2_chain = of(m_.chains.ex2), fma_chain = of(m_.chains.ffma);
   double max_chain = of(m_.chains.max), shuffle_chain = of(m_.chains.shuffle);
-  double mma_chain = of_fp16(m_.tensor.mma_latency), wgmma_wait = wgmma_wait_of(m_);
+  double mma_chain = of_fp16(m_.tensor.mma_latency), mma_k8_chain = of(m_.tensor.mma_k8_latency);
+  double wgmma_wait = wgmma_wait_of(m_);
   double smem_chain = of(m_.smem.latency);
 
   // Clocks of waits for other warps.
@@ -71,6 +72,9 @@ class SmRates {
 // The first rate without which an island's time on a multiprocessor is not known ("measured.pipes.lop3"); nullptr:
 // none.
 const char* missing_sm_rate(const HardwareProfile& hardware);
+
+// Products of mma.sync in m16n8k8.
+bool halved_depth(const IslandImplementation& how);
 
 // FLOP a clock of one SM on the launch's instruction path; < 0: the profile does not say.
 double tensor_flop_per_clock(const HardwareProfile& hardware, const IslandImplementation& how, Format format);

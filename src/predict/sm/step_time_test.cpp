@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <random>
+#include <utility>
 
 #include "predict/l2/around_products.h"
 #include "predict/sm/block_waits.h"
@@ -285,8 +287,12 @@ TEST_CASE("warps of mma.sync wait for the latency of their own instructions and 
     return step_of(plan, hardware, point);
   };
   const SmStep plain = step_with(0, false);
+  const std::vector<std::string> early = std::exchange(how.loads_early, {});
   CHECK(step_with(0, true).latency - plain.latency ==
         doctest::Approx(2 * 400));  // two products; half of the L2 is near
+  how.loads_early = early;
+  CHECK(early == std::vector<std::string>{"V"});
+  CHECK(step_with(0, true).latency - plain.latency == doctest::Approx(400));  // V's copies run under the softmax
   // Four warps, one on each scheduler: a step of a single block takes the clocks of each instruction. Products take the
   // clocks of the tensor core, so the stall counts of their instructions do not matter.
   const double others = plain.demand.issue - plain.demand.issue_products;
@@ -295,6 +301,36 @@ TEST_CASE("warps of mma.sync wait for the latency of their own instructions and 
   CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(others));
   CHECK(step_with(14, false).clocks.step[0] >= 14 * others + plain.demand.tensor);
   CHECK(step_with(1, false).latency == plain.latency);  // the pipes take longer than this
+}
+
+TEST_CASE(
+    "a step of the code has barriers and passes rows' statistics through shared memory; m16n8k8 has its own rate") {
+  HardwareProfile hardware = textbook();
+  hardware.measured->smem.latency = {23, "M"}, hardware.measured->sync.block_barrier[4] = {20, "M"};
+  Plan plan = load_plan_for_kernel("pytorch_efficient", data);
+  Point point = attention(plan, 16, 2048, 64, 64, 4);
+  point.workload.d_qk = point.workload.d_v = 64;
+  plan.kernel.islands[0].stall_clocks = 0;
+  const SmStep before = step_of(plan, hardware, point);
+  std::mt19937 engine(20261126);
+  for (int i = 0; i < 5; ++i) {
+    Plan more = plan;
+    const auto waits = static_cast<std::int64_t>(engine() % 9), barriers = static_cast<std::int64_t>(engine() % 9),
+               wavefronts = static_cast<std::int64_t>(engine() % 99);
+    for (LaunchCode& each : more.kernel.launch_codes) {
+      PassCounts& step = each.code.passes[static_cast<std::size_t>(CodePass::step)];
+      step[static_cast<std::size_t>(CodeCount::shared_waits)] += waits;
+      step[static_cast<std::size_t>(CodeCount::barriers)] += barriers;
+      step[static_cast<std::size_t>(CodeCount::wavefronts)] += wavefronts;
+    }
+    const SmStep after = step_of(more, hardware, point);
+    CHECK(after.latency - before.latency == doctest::Approx(static_cast<double>(23 * waits + 20 * barriers)));
+    CHECK(after.demand.smem - before.demand.smem == doctest::Approx(static_cast<double>(4 * wavefronts)));
+  }
+  hardware.measured->tensor.mma_k8 = {4, "M"};  // clocks of 2,048 FLOP on each of four schedulers
+  CHECK(step_of(plan, hardware, point).demand.tensor == doctest::Approx(2 * 2.0 * 64 * 64 * 64 / 2048));
+  plan.kernel.islands[0].mma.k = 16;
+  CHECK(step_of(plan, hardware, point).demand.tensor == before.demand.tensor);
 }
 
 TEST_CASE("results that threads store in every step delay their next copies, at the store rate of an SM") {

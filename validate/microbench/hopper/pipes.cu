@@ -29,7 +29,7 @@ struct MmaE4m3 {
 
 void measure_hopper_pipes(Microbench& bench) {
   add_rate<CvtE4m3>(bench, "pipes.cvt_e4m3x2", "32 warps per SM, 8 chains per thread, two conversions per register", 2);
-  add_mma<MmaE4m3>(bench, "fp8_e4m3", "m16n8k32");
+  add_mma<MmaE4m3>(bench, "tensor.mma.fp8_e4m3", "tensor.mma_latency.fp8_e4m3", "m16n8k32");
 }
 
 }  // namespace tilescope::validate

@@ -37,15 +37,14 @@ struct MmaStream {
 };
 
 template <class Mma>
-void add_mma(Microbench& bench, const std::string& format, const std::string& shape) {
+void add_mma(Microbench& bench, const std::string& interval, const std::string& latency, const std::string& shape) {
   using Many = MmaStream<Mma, 4>;
   using One = MmaStream<Mma, 1>;
   constexpr int warps = 16;
   const double per_partition = 1.0 * warps / 4 * 4 * Many::steps;
-  bench.add("tensor.mma." + format,
-            scaled(cycles_per_round(bench, Many{}, {bench.units(), 32 * warps, 0}, 10), 1 / per_partition),
+  bench.add(interval, scaled(cycles_per_round(bench, Many{}, {bench.units(), 32 * warps, 0}, 10), 1 / per_partition),
             shape + ", 4 warps per sub-partition, 4 chains each");
-  bench.add("tensor.mma_latency." + format, scaled(cycles_per_round(bench, One{}, {1, 32, 0}, 20), 1.0 / One::steps),
+  bench.add(latency, scaled(cycles_per_round(bench, One{}, {1, 32, 0}, 20), 1.0 / One::steps),
             shape + ", one warp, each result is the next accumulator");
 }
 
