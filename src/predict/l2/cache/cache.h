@@ -138,9 +138,9 @@ class L2Cache {
 
   static constexpr int slices_of_sample = 8, slices_of_all = 2;
   // While fragments are cut: the last one of a slice and those around it, from number `begin` to `end`, lie in groups
-  // that follow one another, of a number `to_group` larger.
+  // that follow one another, of a number `to_group` larger. None from `none_from` to `none_until` is looked after.
   struct Turn {
-    std::int64_t begin = 0, end = 0, to_group = 0;
+    std::int64_t begin = 0, end = 0, to_group = 0, none_from = 0, none_until = 0;
   };
   using Turns = std::array<Turn, slices_of_sample>;
 
