@@ -70,7 +70,6 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
   beyond_ = fragment > 0 ? 1 : 31;
-  set_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   dirty_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   cut(pieces, first, all_groups, fragment);
   with_record([&](auto record) { write_records<decltype(record)>(static_cast<std::size_t>(groups)); });
@@ -105,6 +104,9 @@ void L2Cache::write_records(std::size_t groups) {
   ends_.assign(groups + 1, 0);
   for (const Fragment& each : fragments_) ends_[static_cast<std::size_t>(each.group) + 1] += Record::size;
   for (std::size_t group = 0; group < groups; ++group) ends_[group + 1] += ends_[group] + Record::size;
+  sets_.clear();
+  for (std::size_t group = 0; group < groups; ++group)
+    for (int side = 0; side < 1 << bits_; ++side) sets_.push_back({.older = ends_[group] + side});
   constexpr std::size_t line = 64;
   std::size_t bytes = static_cast<std::size_t>(ends_[groups]) * sizeof(Link) + line;
   records_.reset(new std::byte[bytes]);  // not zeroed
@@ -123,6 +125,7 @@ void L2Cache::write_records(std::size_t groups) {
     Link* const record = links_ + std::exchange(place, place + Record::size);
     std::copy_n(fresh.data(), Record::size, record);
     record[Record::piece] = {part, static_cast<int>(f)};
+    record[Record::older] = {0, 0};
   }
 }
 

@@ -133,6 +133,12 @@ class L2Cache {
   struct Link {
     int previous, next;
   };
+  // Of the lines that a side holds: bytes of all, and of the older ones that are known to be of the older half, of
+  // which `older` is the newest (the end of the list: none is known).
+  struct Set {
+    std::int64_t bytes = 0, older_bytes = 0;
+    int older = 0;
+  };
   static constexpr int absent = -1;               // previous of a line that is in no list
   static constexpr int written = -2, never = -3;  // previous of contents that are not unwritten
 
@@ -207,9 +213,10 @@ class L2Cache {
   Link* links_ = nullptr;                   // the first record: at the start of a line of the processor's cache
   std::vector<int> ends_;                   // by group: the place of its own record
   int piece_ = 0;                           // link of a record that says what the piece is
-  std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home
-  std::unique_ptr<Waiting[]> waiting_;                 // by group, as many as depth_
-  std::vector<Queue> queues_;                          // by group
+  std::vector<Set> sets_;                   // by group and side
+  std::vector<std::int64_t> dirty_bytes_;   // by group and home
+  std::unique_ptr<Waiting[]> waiting_;      // by group, as many as depth_
+  std::vector<Queue> queues_;               // by group
   int depth_ = 0;
   static constexpr std::size_t most_asked = 1024;
   std::array<Waiting, most_asked> asked_;  // uses of entries, the first asked_count_, that no group knows yet
