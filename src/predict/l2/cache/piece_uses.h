@@ -23,7 +23,11 @@ template <int bits, bool behind>
 struct L2Cache::PieceUses {
   using Of = Record<bits>;
   L2Cache& cache;
-  Link* const links;
+  struct Links {
+    Link* first;
+    Link& operator[](int at) const { return first[static_cast<std::uint32_t>(at)]; }
+  };
+  const Links links;
   const int ends;                   // the group's first record
   Set* const sets;                  // by side
   std::int64_t* const dirty_bytes;  // by home
@@ -32,7 +36,7 @@ struct L2Cache::PieceUses {
 
   PieceUses(L2Cache& of, int group)
       : cache(of),
-        links(of.links_),
+        links{of.links_},
         ends(of.ends_[static_cast<std::size_t>(group)]),
         sets(of.sets_.data() + (static_cast<std::size_t>(group) << bits)),
         dirty_bytes(of.dirty_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
@@ -253,7 +257,7 @@ struct L2Cache::PieceUses {
     constexpr std::size_t ahead = 8;  // uses: a piece's record is fetched before its turn
     const Waiting *each = all.data(), *const end = each + all.size();
     for (const Waiting* const far = end - std::min(ahead, all.size()); each != far; ++each) {
-      __builtin_prefetch(links + each[ahead].of);
+      __builtin_prefetch(&links[each[ahead].of]);
       carry_out(*each, tallies);
     }
     for (; each != end; ++each) carry_out(*each, tallies);
