@@ -76,7 +76,7 @@ struct L2Cache::PieceUses {
   }
 
   // Unwritten contents go to DRAM.
-  void clean(int piece, int home) {
+  [[gnu::noinline]] void clean(int piece, int home) {
     const int at = contents(piece, home);
     if (links[at].previous < 0) return;
     take(at);
@@ -203,8 +203,10 @@ struct L2Cache::PieceUses {
 
   // A copy on the side of a unit that has stored the piece.
   void keep_copy(int piece, int side) {
-    for (int home = 0; home < partitions(); ++home)
-      if (home != side) use(piece, side, home);
+    if constexpr (bits == 1) use(piece, side, 1 - side);
+    else
+      for (int home = 0; home < partitions(); ++home)
+        if (home != side) use(piece, side, home);
   }
 
   // The line becomes one of the older half of its set. Which lines are of it stays known, until they leave their place.
