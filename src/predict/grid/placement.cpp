@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
+
+#include "predict/grid/next_unit.h"
 
 namespace tilescope {
 namespace {
@@ -19,41 +19,6 @@ struct PlacingUnit {
   std::vector<double> left;  // work of each block on the unit, the oldest first
   double at = 0;             // the time of `left`
   bool changed = false;      // since its next end was announced
-};
-
-// Units by the time at which their next block ends: a tournament, so that a new time takes few comparisons.
-class NextEnds {
- public:
-  explicit NextEnds(std::size_t units) : places_(std::bit_ceil(units)), times_(places_, never), first_of_(2 * places_) {
-    std::iota(first_of_.begin() + static_cast<std::ptrdiff_t>(places_), first_of_.end(), 0);
-    for (std::size_t at = places_; at-- > 1;) first_of_[at] = first_of_[2 * at];
-  }
-  void set(std::size_t unit, double time) {
-    times_[unit] = std::min(time, std::numeric_limits<double>::max());
-    play(unit);
-  }
-  void clear(std::size_t unit) {
-    times_[unit] = never;
-    play(unit);
-  }
-  bool empty() const { return time() == never; }
-  // The unit that comes first, of several the one with the lowest number; and its time.
-  std::size_t unit() const { return first_of_[1]; }
-  double time() const { return times_[unit()]; }
-
- private:
-  static constexpr double never = std::numeric_limits<double>::infinity();
-
-  void play(std::size_t unit) {
-    for (std::size_t at = (places_ + unit) / 2; at > 0; at /= 2) {
-      const std::uint32_t left = first_of_[2 * at], right = first_of_[2 * at + 1];
-      first_of_[at] = times_[right] < times_[left] ? right : left;
-    }
-  }
-
-  std::size_t places_;
-  std::vector<double> times_;
-  std::vector<std::uint32_t> first_of_;  // of pairs, then of pairs of pairs, from the end to the start
 };
 
 class Device {
@@ -82,11 +47,11 @@ class Device {
     while (!ends_.empty()) {
       const double now = ends_.time();
       if (!freed_.empty() && now > time * (1 + 1e-12)) break;
-      const auto unit = static_cast<std::int64_t>(ends_.unit());
+      const std::int64_t unit = ends_.unit();
       PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
       advance(unit, now);
       u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
-      ends_.clear(static_cast<std::size_t>(unit));
+      ends_.set(unit, NextUnit::none);
       if (!u.left.empty() && next_of(u).second <= now * 1e-12) announce(unit);  // another one ends with it
       else change(unit);
       freed_.push_back(unit), time = now;
@@ -130,7 +95,8 @@ class Device {
   void announce(std::int64_t unit) {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
     u.changed = false;
-    if (!u.left.empty()) ends_.set(static_cast<std::size_t>(unit), u.at + std::max(0.0, next_of(u).second));
+    if (!u.left.empty())
+      ends_.set(unit, std::min(u.at + std::max(0.0, next_of(u).second), std::numeric_limits<double>::max()));
   }
 
   std::vector<PlacingUnit> units_;
@@ -138,7 +104,7 @@ class Device {
   std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
   std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
   std::vector<std::int64_t> freed_, changed_;
-  NextEnds ends_;
+  NextUnit ends_;  // by the times at which their next blocks end
   double busy_ = 0;
 };
 
