@@ -208,7 +208,7 @@ class L2Cache {
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   int beyond_ = 0;                          // a piece's bytes, shifted right so far, may be beyond the room
   std::vector<int> first_;                  // fragment of each entry
-  std::vector<Fragment> fragments_;         // by entry
+  std::vector<Fragment> fragments_;         // by entry; then fragments_at_once that are of none
   std::unique_ptr<std::byte[]> records_;    // of each piece, those of a group side by side, after one of its own
   Link* links_ = nullptr;                   // the first record: at the start of a line of the processor's cache
   std::vector<int> ends_;                   // by group: the place of its own record
@@ -218,6 +218,7 @@ class L2Cache {
   std::unique_ptr<Waiting[]> waiting_;      // by group, as many as depth_
   std::vector<Queue> queues_;               // by group
   int depth_ = 0;
+  static constexpr int fragments_at_once = 8;  // listed by hand_out, however many of them an entry has
   static constexpr std::size_t most_asked = 1024;
   std::array<Waiting, most_asked> asked_;  // uses of entries, the first asked_count_, that no group knows yet
   std::size_t asked_count_ = 0, asked_most_ = most_asked;

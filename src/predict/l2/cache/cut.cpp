@@ -42,7 +42,8 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
   fragments_.clear(), first_.clear();
   first_.reserve(first.size()), cut_.fill({});
   if (bytes > 0)
-    fragments_.reserve(slices_ * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
+    fragments_.reserve(fragments_at_once +
+                       slices_ * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
     const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
