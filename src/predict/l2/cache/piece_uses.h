@@ -128,7 +128,7 @@ struct L2Cache::PieceUses {
     if (links[first].previous != second) return false;
     const int newer = links[second].previous;
     if (newer == end) return true;
-    forget(second, side), forget(first, side);
+    if ((older_lines(first) & 3 * bit(first)) != 0) forget(second, side), forget(first, side);
     const int older = links[first].next, newest = links[end].next;
     links[newer].next = older, links[older].previous = newer;
     links[first].next = newest, links[newest].previous = first;
