@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -11,18 +12,47 @@ namespace {
 const nlohmann::json nothing = nlohmann::json::object();
 constexpr std::size_t most_nesting = 32;
 
-// nlohmann's parser recurses; a file nested thousands deep must not end the program.
-bool too_deep(std::string_view text) {
+// What a text has outside strings.
+struct Structure {
+  std::size_t depth = 0, members = 0;  // brackets open at once; colons, one a member of an object
+};
+
+Structure structure_of(std::string_view text) {
+  Structure found;
   std::size_t depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string && c == '\\') ++i;
     else if (c == '"') in_string = !in_string;
-    else if (!in_string && (c == '{' || c == '[') && ++depth > most_nesting) return true;
-    else if (!in_string && (c == '}' || c == ']') && depth > 0) --depth;
+    else if (in_string) continue;
+    else if (c == ':') ++found.members;
+    else if (c == '{' || c == '[') found.depth = std::max(found.depth, ++depth);
+    else if ((c == '}' || c == ']') && depth > 0) --depth;
   }
-  return false;
+  return found;
+}
+
+std::size_t members_of(const nlohmann::json& value) {
+  std::size_t members = value.is_object() ? value.size() : 0;
+  if (value.is_structured())
+    for (const nlohmann::json& each : value) members += members_of(each);
+  return members;
+}
+
+// A key that is there twice in one object; empty: there is none.
+std::string repeated_key(std::string_view text) {
+  std::vector<std::set<std::string>> open_objects;
+  std::string repeated;
+  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
+      repeated = parsed.get<std::string>();
+    return true;
+  };
+  [[maybe_unused]] const auto json = nlohmann::json::parse(text, watch, false);
+  return repeated;
 }
 
 // The value as a message shows it: short, whatever was in the file.
@@ -94,15 +124,17 @@ std::string JsonFields::text(const std::string& key) const {
   return {};
 }
 
-bool JsonFields::is_amount(const std::string& key, const nlohmann::json& value) const {
+// `key`: names the value, and is called where something is wrong with it.
+template <class Key>
+bool JsonFields::is_amount(const Key& key, const nlohmann::json& value) const {
   if (value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= 0) return true;
-  report(key, "expected a finite number that is not negative, found " + shown(value));
+  report(key(), "expected a finite number that is not negative, found " + shown(value));
   return false;
 }
 
 double JsonFields::number(const std::string& key) const {
   const nlohmann::json* value = find(key);
-  return value != nullptr && is_amount(key, *value) ? value->get<double>() : 0;
+  return value != nullptr && is_amount([&] { return key; }, *value) ? value->get<double>() : 0;
 }
 
 bool JsonFields::is_count(const std::string& key, const nlohmann::json& value, std::int64_t least) const {
@@ -132,7 +164,8 @@ std::vector<double> JsonFields::numbers(const std::string& key) const {
   if (!value->is_array()) report(key, "expected a list of numbers, found " + shown(*value));
   else
     for (std::size_t i = 0; i < value->size(); ++i) {
-      if (is_amount(fmt::format("{}[{}]", key, i), (*value)[i])) all.push_back((*value)[i].get<double>());
+      if (is_amount([&] { return fmt::format("{}[{}]", key, i); }, (*value)[i]))
+        all.push_back((*value)[i].get<double>());
     }
   return all;
 }
@@ -171,7 +204,7 @@ std::map<std::string, double> JsonFields::number_map(const std::string& key) con
     return all;
   }
   for (const auto& [name, item] : value->items()) {
-    if (is_amount(fmt::format("{}[\"{}\"]", key, name), item)) all[name] = item.get<double>();
+    if (is_amount([&] { return fmt::format("{}[\"{}\"]", key, name); }, item)) all[name] = item.get<double>();
   }
   return all;
 }
@@ -185,21 +218,14 @@ std::map<std::string, std::vector<double>> JsonFields::numbers_map(const std::st
 
 nlohmann::json parse_object(std::string_view text, const std::string& file, const std::string& what) {
   const auto fail = [&](const std::string& message) { throw InputError(Diagnostic{.file = file, .message = message}); };
-  if (too_deep(text)) fail("is nested too deep for " + what);
-  // The parser itself would keep the last of two values.
-  std::vector<std::set<std::string>> open_objects;
-  std::string repeated;
-  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    if (event == nlohmann::json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == nlohmann::json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == nlohmann::json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
-      repeated = parsed.get<std::string>();
-    return true;
-  };
-  nlohmann::json json = nlohmann::json::parse(text, watch, false);
+  const Structure structure = structure_of(text);
+  // The parser recurses; a file nested thousands deep must not end the program.
+  if (structure.depth > most_nesting) fail("is nested too deep for " + what);
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   const std::string remedy = what == "a record" ? "measure the point again" : "expected " + what;
   if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); " + remedy);
-  if (!repeated.empty()) fail(fmt::format("key '{}' is given twice in one object; keep one", repeated));
+  if (members_of(json) < structure.members)  // the parser keeps the last of two values
+    fail(fmt::format("key '{}' is given twice in one object; keep one", repeated_key(text)));
   if (!json.is_object()) fail("expected " + what + ", found JSON that is not an object");
   return json;
 }

@@ -35,7 +35,8 @@ class JsonFields {
 
  private:
   const nlohmann::json* find(const std::string& key) const;  // nullptr after reporting that it is missing
-  bool is_amount(const std::string& key, const nlohmann::json& value) const;
+  template <class Key>
+  bool is_amount(const Key& key, const nlohmann::json& value) const;
   bool is_count(const std::string& key, const nlohmann::json& value, std::int64_t least) const;
 
   const nlohmann::json* value_;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <set>
 
 #include "base/error.h"
@@ -136,9 +137,9 @@ void read_lines(const std::filesystem::path& file, const std::function<void(Reco
         Diagnostic{.file = file.string(), .message = fmt::format("cannot be opened: {}", std::strerror(errno))});
   }
   LineReader reader(file.string(), findings);
-  std::vector<char> buffer(largest_record);
-  for (int line = 1; stream.getline(buffer.data(), static_cast<std::streamsize>(buffer.size())); ++line) {
-    const std::string_view text(buffer.data());
+  const auto buffer = std::make_unique_for_overwrite<char[]>(largest_record);
+  for (int line = 1; stream.getline(buffer.get(), static_cast<std::streamsize>(largest_record)); ++line) {
+    const std::string_view text(buffer.get());
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (std::optional<Record> record = reader.read(text, line)) use(std::move(*record));
   }

@@ -1,6 +1,7 @@
 #include "predict/grid/placement.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -95,7 +96,8 @@ class Device {
   void announce(std::int64_t unit) {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
     u.changed = false;
-    if (!u.left.empty()) ends_.set(unit, u.at + std::max(0.0, next_of(u).second));
+    constexpr double last = std::numeric_limits<double>::max();
+    if (!u.left.empty()) ends_.set(unit, std::min(last, u.at + std::max(0.0, next_of(u).second)));
   }
 
   std::vector<PlacingUnit> units_;

@@ -70,10 +70,10 @@ void L2Cache::place(const CacheShape& shape, std::span<const CachePiece> pieces,
   room_ = shape.capacity / partitions_ / all_groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
   beyond_ = fragment > 0 ? 1 : 31;
-  set_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   dirty_bytes_.assign(static_cast<std::size_t>(groups) << bits_, 0);
   cut(pieces, first, all_groups, fragment);
   with_record([&](auto record) { write_records<decltype(record)>(static_cast<std::size_t>(groups)); });
+  fragments_.resize(fragments_.size() + fragments_at_once);
   constexpr std::int64_t most_waiting = 1 << 18, most_depth = 1024;
   depth_ = static_cast<int>(std::clamp<std::int64_t>(most_waiting / groups, 1, most_depth));
   asked_count_ = 0, asked_most_ = most_asked, tallies_ = {};
@@ -105,6 +105,9 @@ void L2Cache::write_records(std::size_t groups) {
   ends_.assign(groups + 1, 0);
   for (const Fragment& each : fragments_) ends_[static_cast<std::size_t>(each.group) + 1] += Record::size;
   for (std::size_t group = 0; group < groups; ++group) ends_[group + 1] += ends_[group] + Record::size;
+  sets_.clear();
+  for (std::size_t group = 0; group < groups; ++group)
+    for (int side = 0; side < 1 << bits_; ++side) sets_.push_back({.older = ends_[group] + side});
   constexpr std::size_t line = 64;
   std::size_t bytes = static_cast<std::size_t>(ends_[groups]) * sizeof(Link) + line;
   records_.reset(new std::byte[bytes]);  // not zeroed
@@ -123,6 +126,7 @@ void L2Cache::write_records(std::size_t groups) {
     Link* const record = links_ + std::exchange(place, place + Record::size);
     std::copy_n(fresh.data(), Record::size, record);
     record[Record::piece] = {part, static_cast<int>(f)};
+    record[Record::older] = {0, 0};
   }
 }
 
@@ -193,6 +197,23 @@ void L2Cache::hand_out() {
   Queue* const queues = queues_.data();
   const int* const first = first_.data();
   const Fragment* const fragments = fragments_.data();
+  // How many fragments an entry has cannot be foreseen: they are listed without a branch on it, and then handed out.
+  constexpr std::size_t most_listed = 256;
+  std::array<Fragment, most_listed + fragments_at_once> listed;
+  std::array<std::uint32_t, most_listed + fragments_at_once> uses;
+  std::size_t end = 0;
+  const auto hand_out_listed = [&] {
+    for (std::size_t i = 0; i < end; ++i) {
+      Queue& queue = queues[listed[i].group];
+      const int place = queue.end++;
+      // One store instead of two: stores are what bounds this loop.
+      const std::uint64_t all = std::uint64_t{uses[i]} << 32 | static_cast<std::uint32_t>(listed[i].piece);
+      waiting[place] = same_bits<Waiting>(all);
+      if (place == queue.last) [[unlikely]]
+        carry_out_full(static_cast<std::size_t>(listed[i].group));
+    }
+    end = 0;
+  };
   constexpr std::size_t far = 16, near = 8;  // uses: an entry's place is fetched before its fragments
   for (std::size_t i = 0; i < count; ++i) {
     if (i + far < count) {
@@ -200,17 +221,15 @@ void L2Cache::hand_out() {
       __builtin_prefetch(fragments + first[asked_[i + near].of]);
     }
     const Waiting asked = asked_[i];
-    const Fragment* const end = fragments + first[asked.of + 1];
-    for (const Fragment* each = fragments + first[asked.of]; each != end; ++each) {
-      Queue& queue = queues[each->group];
-      const int place = queue.end++;
-      // One store instead of two: stores are what bounds this loop.
-      const std::uint64_t all = std::uint64_t{asked.use_side_tally} << 32 | static_cast<std::uint32_t>(each->piece);
-      waiting[place] = same_bits<Waiting>(all);
-      if (place == queue.last) [[unlikely]]
-        carry_out_full(static_cast<std::size_t>(each->group));
+    for (int at = first[asked.of], left = first[asked.of + 1] - at; left >= 0;
+         at += fragments_at_once, left -= fragments_at_once) {
+      std::copy_n(fragments + at, fragments_at_once, listed.data() + end);
+      std::fill_n(uses.data() + end, fragments_at_once, asked.use_side_tally);
+      end += static_cast<std::size_t>(std::min(left, fragments_at_once));
+      if (end >= most_listed) hand_out_listed();
     }
   }
+  hand_out_listed();
 }
 
 void L2Cache::carry_out_full(std::size_t group) {

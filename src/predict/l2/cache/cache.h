@@ -133,14 +133,20 @@ class L2Cache {
   struct Link {
     int previous, next;
   };
+  // Of the lines that a side holds: bytes of all, and of the older ones that are known to be of the older half, of
+  // which `older` is the newest (the end of the list: none is known).
+  struct Set {
+    std::int64_t bytes = 0, older_bytes = 0;
+    int older = 0;
+  };
   static constexpr int absent = -1;               // previous of a line that is in no list
   static constexpr int written = -2, never = -3;  // previous of contents that are not unwritten
 
   static constexpr int slices_of_sample = 8, slices_of_all = 2;
   // While fragments are cut: the last one of a slice and those around it, from number `begin` to `end`, lie in groups
-  // that follow one another, of a number `to_group` larger.
+  // that follow one another, of a number `to_group` larger. None from `none_from` to `none_until` is looked after.
   struct Turn {
-    std::int64_t begin = 0, end = 0, to_group = 0;
+    std::int64_t begin = 0, end = 0, to_group = 0, none_from = 0, none_until = 0;
   };
   using Turns = std::array<Turn, slices_of_sample>;
 
@@ -202,15 +208,17 @@ class L2Cache {
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   int beyond_ = 0;                          // a piece's bytes, shifted right so far, may be beyond the room
   std::vector<int> first_;                  // fragment of each entry
-  std::vector<Fragment> fragments_;         // by entry
+  std::vector<Fragment> fragments_;         // by entry; then fragments_at_once that are of none
   std::unique_ptr<std::byte[]> records_;    // of each piece, those of a group side by side, after one of its own
   Link* links_ = nullptr;                   // the first record: at the start of a line of the processor's cache
   std::vector<int> ends_;                   // by group: the place of its own record
   int piece_ = 0;                           // link of a record that says what the piece is
-  std::vector<std::int64_t> set_bytes_, dirty_bytes_;  // by group and side; by group and home
-  std::unique_ptr<Waiting[]> waiting_;                 // by group, as many as depth_
-  std::vector<Queue> queues_;                          // by group
+  std::vector<Set> sets_;                   // by group and side
+  std::vector<std::int64_t> dirty_bytes_;   // by group and home
+  std::unique_ptr<Waiting[]> waiting_;      // by group, as many as depth_
+  std::vector<Queue> queues_;               // by group
   int depth_ = 0;
+  static constexpr int fragments_at_once = 8;  // listed by hand_out, however many of them an entry has
   static constexpr std::size_t most_asked = 1024;
   std::array<Waiting, most_asked> asked_;  // uses of entries, the first asked_count_, that no group knows yet
   std::size_t asked_count_ = 0, asked_most_ = most_asked;

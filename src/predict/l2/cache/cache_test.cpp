@@ -50,6 +50,34 @@ struct PlainL2 {
       if (!use(entry, side, home) && (home == side || !use(entry, home, home))) missing += part(entry);
     return missing;
   }
+  bool is_there(int entry, int side, int home) const {
+    return contains(sets[static_cast<std::size_t>(side)], std::pair{entry, home});
+  }
+  std::int64_t read_last(int entry, int side) {
+    std::int64_t missing = 0;
+    for (const int home : {0, 1}) {
+      const bool copied = home != side && is_there(entry, side, home);
+      if (copied) std::erase(sets[static_cast<std::size_t>(side)], std::pair{entry, home});
+      if (is_there(entry, home, home)) make_older({entry, home}, sets[static_cast<std::size_t>(home)]);
+      else if (!copied) missing += part(entry);
+    }
+    return missing;
+  }
+  // To the place after the oldest lines that make up half of the room, if it is not one of them.
+  void make_older(const std::pair<int, int>& line, std::vector<std::pair<int, int>>& set) const {
+    std::int64_t older = 0;
+    auto half = set.end();
+    while (half != set.begin() && older < room / 2)
+      if (*--half == line) return;
+      else older += part(half->first);
+    const auto at = std::find(set.begin(), half, line);
+    std::rotate(at, at + 1, half);
+  }
+  L2Cache::StoreTraffic store_by(int entry, int side) {
+    const L2Cache::StoreTraffic result = store(entry);
+    use(entry, side, 1 - side);
+    return result;
+  }
   L2Cache::StoreTraffic store(int entry) {
     L2Cache::StoreTraffic result;
     for (const int home : {0, 1}) {
@@ -128,12 +156,16 @@ TEST_CASE("one set behaves like a plain list of lines") {
     place(cache, {.capacity = capacity, .partitions = 2, .ways = 0, .dirty = 0.5}, pieces);
     for (int i = 0; i < 5000; ++i) {
       const auto entry = static_cast<int>(random() % (i % 1000 < 500 ? 40 : 9));
-      if (random() % 3 == 0) {
-        const L2Cache::StoreTraffic found = cache.store(entry), expected = plain.store(entry);
+      const auto side = static_cast<int>(random() % 2);
+      const auto use = random() % 8;
+      if (use < 2) {
+        const L2Cache::StoreTraffic found = use == 0 ? cache.store(entry) : cache.store_by(entry, side),
+                                    expected = use == 0 ? plain.store(entry) : plain.store_by(entry, side);
         REQUIRE(found.lacked == expected.lacked);
         REQUIRE(found.written == expected.written);
+      } else if (use < 4 && i % 2000 < 1500) {
+        REQUIRE(cache.read_last(entry, side) == plain.read_last(entry, side));
       } else {
-        const auto side = static_cast<int>(random() % 2);
         REQUIRE(cache.read(entry, side) == plain.read(entry, side));
       }
     }

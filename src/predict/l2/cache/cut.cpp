@@ -42,7 +42,8 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
   fragments_.clear(), first_.clear();
   first_.reserve(first.size()), cut_.fill({});
   if (bytes > 0)
-    fragments_.reserve(slices_ * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
+    fragments_.reserve(fragments_at_once +
+                       slices_ * (pieces.size() + static_cast<std::size_t>(bytes_of(pieces) / bytes / sample_.every)));
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
     const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
@@ -72,21 +73,26 @@ void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups,
 void L2Cache::cut_piece(const CachePiece& piece, Turns& turns, double share, std::int64_t groups, std::int64_t bytes) {
   const int digits = std::countr_zero(static_cast<std::uint64_t>(bytes));  // a power of two
   const std::int64_t first = piece.address >> digits, last = (piece.address + piece.bytes - 1) >> digits;
+  const auto part = [&](std::int64_t own) { return static_cast<int>(std::lround(static_cast<double>(own) * share)); };
+  const int whole = part(bytes);
   for (int slice = 0; slice < slices_; ++slice) {
     Turn& turn = turns[static_cast<std::size_t>(slice)];
-    const bool inside = first >= turn.begin && last < turn.end;
-    if (inside && sample_.next_group(slice, first + turn.to_group) > last + turn.to_group) continue;
+    if (first >= turn.none_from && last < turn.none_until) continue;
+    std::int64_t next = 0;  // that is looked after, or beyond the turn
     for (std::int64_t number = first; number <= last; number = turn.end) {
       if (number < turn.begin || number >= turn.end) turn = turn_of(slice, number, groups);
-      const std::int64_t end = std::min(last + 1, turn.end) + turn.to_group;
-      for (std::int64_t group = sample_.next_group(slice, number + turn.to_group); group < end;
-           group = sample_.next_group(slice, group + 1)) {
-        const std::int64_t at = (group - turn.to_group) * bytes,
+      const std::int64_t end = std::min(last + 1, turn.end);
+      const auto next_from = [&](std::int64_t from) {
+        return sample_.next_group(slice, from + turn.to_group) - turn.to_group;
+      };
+      for (next = next_from(number); next < end; next = next_from(next + 1)) {
+        const std::int64_t at = next * bytes,
                            own = std::min(at + bytes, piece.address + piece.bytes) - std::max(at, piece.address);
         fragments_.push_back(
-            {sample_.number(group) * slices_ + slice, static_cast<int>(std::lround(static_cast<double>(own) * share))});
+            {sample_.number(next + turn.to_group) * slices_ + slice, own == bytes ? whole : part(own)});
       }
     }
+    turn.none_from = last + 1, turn.none_until = std::min(next, turn.end);
   }
 }
 

@@ -7,12 +7,14 @@
 
 namespace tilescope {
 
-// Links of a piece's record: its lines, by side and home; its unwritten contents, by home; the piece itself. The first
-// record of a group has the ends of its lists instead: of each side's set, and of each home's unwritten contents.
+// Links of a piece's record: its lines, by side and home; its unwritten contents, by home; the piece itself; a bit each
+// of its lines that are known to be of the older half of their set. The first record of a group has the ends of its
+// lists instead: of each side's set, and of each home's unwritten contents.
 template <int bits>
 struct L2Cache::Record {
-  static constexpr int dirty = 1 << 2 * bits, piece = dirty + (1 << bits), size = bits == 0 ? 4 : bits == 1 ? 8 : 32;
-  static_assert(piece < size && (size & (size - 1)) == 0);
+  static constexpr int dirty = 1 << 2 * bits, piece = dirty + (1 << bits), older = piece + 1;
+  static constexpr int size = bits == 0 ? 4 : bits == 1 ? 8 : 32;
+  static_assert(older < size && (size & (size - 1)) == 0);
 };
 
 // `bits` is known to the compiler, and so is whether another cache stands behind this one: a walk spends most of its
@@ -21,18 +23,22 @@ template <int bits, bool behind>
 struct L2Cache::PieceUses {
   using Of = Record<bits>;
   L2Cache& cache;
-  Link* const links;
+  struct Links {
+    Link* first;
+    Link& operator[](int at) const { return first[static_cast<std::uint32_t>(at)]; }
+  };
+  const Links links;
   const int ends;                   // the group's first record
-  std::int64_t* const set_bytes;    // by side
+  Set* const sets;                  // by side
   std::int64_t* const dirty_bytes;  // by home
   const std::int64_t room, dirty_room;
   const int beyond;  // bytes of a piece, shifted right so far, may be beyond the room
 
   PieceUses(L2Cache& of, int group)
       : cache(of),
-        links(of.links_),
+        links{of.links_},
         ends(of.ends_[static_cast<std::size_t>(group)]),
-        set_bytes(of.set_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
+        sets(of.sets_.data() + (static_cast<std::size_t>(group) << bits)),
         dirty_bytes(of.dirty_bytes_.data() + (static_cast<std::size_t>(group) << bits)),
         room(of.room_),
         dirty_room(of.dirty_room_),
@@ -56,8 +62,21 @@ struct L2Cache::PieceUses {
     links[link.previous].next = link.next, links[link.next].previous = link.previous;
   }
 
+  int& older_lines(int at) { return links[(at & -Of::size) + Of::older].previous; }
+  static int bit(int at) { return 1 << (at & (Of::size - 1)); }
+
+  // The line is about to leave its place in the order of its set.
+  [[gnu::always_inline]] void forget(int at, int side) {
+    if ((older_lines(at) & bit(at)) != 0) forget_older(at, sets[side]);
+  }
+  [[gnu::noinline]] void forget_older(int at, Set& set) {
+    older_lines(at) ^= bit(at);
+    set.older_bytes -= part(at & -Of::size);
+    if (set.older == at) set.older = links[at].next;
+  }
+
   // Unwritten contents go to DRAM.
-  void clean(int piece, int home) {
+  [[gnu::noinline]] void clean(int piece, int home) {
     const int at = contents(piece, home);
     if (links[at].previous < 0) return;
     take(at);
@@ -71,11 +90,12 @@ struct L2Cache::PieceUses {
   [[gnu::always_inline]] void make_room(int side) {
     const int end = ends + side, shift = beyond;
     const std::int64_t most = room;
-    while (set_bytes[side] > most) {
+    while (sets[side].bytes > most) {
       const int at = links[end].previous, newer = links[at].previous, piece = at & -Of::size, bytes = part(piece);
-      if (set_bytes[side] - (bytes >> shift) <= most) return;
+      if (sets[side].bytes - (bytes >> shift) <= most) return;
+      forget(at, side);
       links[end].previous = newer, links[newer].next = end, links[at].previous = absent;
-      set_bytes[side] -= bytes;
+      sets[side].bytes -= bytes;
       const int home = at == line(piece, side, side);
       if (home & (links[contents(piece, side)].previous >= 0)) clean(piece, side);
     }
@@ -84,8 +104,8 @@ struct L2Cache::PieceUses {
   // A line that is there goes; its contents are written, or a copy.
   void leave(int piece, int side, int home) {
     const int at = line(piece, side, home);
-    take(at);
-    links[at].previous = absent, set_bytes[side] -= part(piece);
+    forget(at, side), take(at);
+    links[at].previous = absent, sets[side].bytes -= part(piece);
   }
 
   // Whether the line was there.
@@ -93,10 +113,10 @@ struct L2Cache::PieceUses {
     const int at = line(piece, side, home), end = ends + side;
     if (links[at].previous == end) return true;  // the newest
     const bool there = links[at].previous >= 0;
-    if (there) take(at);
+    if (there) forget(at, side), take(at);
     put(end, at);
     if (there) return true;
-    set_bytes[side] += part(piece);
+    sets[side].bytes += part(piece);
     make_room(side);
     return false;
   }
@@ -108,6 +128,7 @@ struct L2Cache::PieceUses {
     if (links[first].previous != second) return false;
     const int newer = links[second].previous;
     if (newer == end) return true;
+    if ((older_lines(first) & 3 * bit(first)) != 0) forget(second, side), forget(first, side);
     const int older = links[first].next, newest = links[end].next;
     links[newer].next = older, links[older].previous = newer;
     links[first].next = newest, links[newest].previous = first;
@@ -121,7 +142,7 @@ struct L2Cache::PieceUses {
     const int newest = links[end].next, bytes = part(piece);
     links[first] = {second, newest}, links[second] = {end, first};
     links[newest].previous = first, links[end].next = second;
-    set_bytes[side] += 2 * std::int64_t{bytes};
+    sets[side].bytes += 2 * std::int64_t{bytes};
     make_room(side);
     return use(piece, 1 - side, 1 - side) ? bytes : 2 * std::int64_t{bytes};
   }
@@ -182,23 +203,27 @@ struct L2Cache::PieceUses {
 
   // A copy on the side of a unit that has stored the piece.
   void keep_copy(int piece, int side) {
-    for (int home = 0; home < partitions(); ++home)
-      if (home != side) use(piece, side, home);
+    if constexpr (bits == 1) use(piece, side, 1 - side);
+    else
+      for (int home = 0; home < partitions(); ++home)
+        if (home != side) use(piece, side, home);
   }
 
-  // The line becomes one of the older half of its set.
+  // The line becomes one of the older half of its set. Which lines are of it stays known, until they leave their place.
   void make_older(int at, int side) {
+    if ((older_lines(at) & bit(at)) != 0) return;
     const int end = ends + side;
-    int newer = links[end].previous;  // the line before which it comes: from the oldest one on
-    for (std::int64_t bytes = 0; newer != end && bytes < room / 2; newer = links[newer].previous) {
+    Set& set = sets[side];
+    int newer = links[set.older].previous;  // the line before which it comes
+    for (; newer != end && set.older_bytes < room / 2; newer = links[newer].previous) {
+      older_lines(newer) |= bit(newer);
+      set.older = newer, set.older_bytes += part(newer & -Of::size);
       if (newer == at) return;
-      bytes += part(newer & -Of::size);
     }
     if (newer == end || newer == at) return;
     take(at);
-    const int older = links[newer].next;
-    links[at] = {newer, older};
-    links[newer].next = links[older].previous = at;
+    links[at] = {newer, set.older};
+    links[newer].next = links[set.older].previous = at;
   }
 
   std::int64_t read_last(int piece, int side) {
@@ -234,7 +259,7 @@ struct L2Cache::PieceUses {
     constexpr std::size_t ahead = 8;  // uses: a piece's record is fetched before its turn
     const Waiting *each = all.data(), *const end = each + all.size();
     for (const Waiting* const far = end - std::min(ahead, all.size()); each != far; ++each) {
-      __builtin_prefetch(links + each[ahead].of);
+      __builtin_prefetch(&links[each[ahead].of]);
       carry_out(*each, tallies);
     }
     for (; each != end; ++each) carry_out(*each, tallies);
