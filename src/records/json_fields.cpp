@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "base/text.h"
 
 namespace tilescope::validate {
 namespace {
@@ -23,6 +26,16 @@ bool too_deep(std::string_view text) {
     else if (!in_string && (c == '}' || c == ']') && depth > 0) --depth;
   }
   return false;
+}
+
+// `byte` counts from 1.
+[[noreturn]] void refuse_at(std::string_view text, std::size_t byte, const std::string& file, std::string message) {
+  const std::string_view before = text.substr(0, std::min(byte, text.size()));
+  const std::size_t start = before.rfind('\n') + 1;  // npos + 1: 0
+  throw InputError(Diagnostic{.file = file,
+                              .line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+                              .column = std::max(1, static_cast<int>(before.size() - start)),
+                              .message = std::move(message)});
 }
 
 // The value as a message shows it: short, whatever was in the file.
@@ -183,6 +196,12 @@ std::map<std::string, std::vector<double>> JsonFields::numbers_map(const std::st
   return all;
 }
 
+void JsonFields::refuse_other_keys(const std::vector<std::string>& known) const {
+  for (const std::string& key : keys())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      report(key, "unknown key" + did_you_mean(key, known));
+}
+
 nlohmann::json parse_object(std::string_view text, const std::string& file, const std::string& what) {
   const auto fail = [&](const std::string& message) { throw InputError(Diagnostic{.file = file, .message = message}); };
   if (too_deep(text)) fail("is nested too deep for " + what);
@@ -196,12 +215,26 @@ nlohmann::json parse_object(std::string_view text, const std::string& file, cons
       repeated = parsed.get<std::string>();
     return true;
   };
-  nlohmann::json json = nlohmann::json::parse(text, watch, false);
   const std::string remedy = what == "a record" ? "measure the point again" : "expected " + what;
-  if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); " + remedy);
+  const std::string broken = "is not complete JSON (cut short or damaged); " + remedy;
+  // The parser takes a zero byte for the end, whatever follows.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse_at(text, zero + 1, file, broken);
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text, watch);
+  } catch (const nlohmann::json::parse_error& error) {
+    refuse_at(text, error.byte, file, broken);
+  } catch (const nlohmann::json::exception&) {
+    fail("holds a number that is too large for JSON's doubles; " + remedy);
+  }
   if (!repeated.empty()) fail(fmt::format("key '{}' is given twice in one object; keep one", repeated));
   if (!json.is_object()) fail("expected " + what + ", found JSON that is not an object");
   return json;
+}
+
+std::string_view line_of(const std::istream& stream, const std::vector<char>& buffer) {
+  const auto taken = static_cast<std::size_t>(stream.gcount());  // with the line's end, unless the file ends before
+  return {buffer.data(), stream.eof() ? taken : taken - 1};
 }
 
 }  // namespace tilescope::validate

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "records/json_fields.h"
 #include "records/record_fields.h"
 
 namespace tilescope::validate {
@@ -138,7 +139,7 @@ void read_lines(const std::filesystem::path& file, const std::function<void(Reco
   LineReader reader(file.string(), findings);
   std::vector<char> buffer(largest_record);
   for (int line = 1; stream.getline(buffer.data(), static_cast<std::streamsize>(buffer.size())); ++line) {
-    const std::string_view text(buffer.data());
+    const std::string_view text = line_of(stream, buffer);
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (std::optional<Record> record = reader.read(text, line)) use(std::move(*record));
   }
