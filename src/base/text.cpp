@@ -72,7 +72,12 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
   if (const auto near = nearest(word, candidates)) return fmt::format("; did you mean '{}'?", *near);
   if (candidates.empty()) return {};
-  return fmt::format("; known: {}", join(candidates, ", "));
+  constexpr std::size_t most = 1500;  // characters that are still read
+  std::size_t shown = 0, length = 0;
+  while (shown < candidates.size() && length + candidates[shown].size() <= most)
+    length += candidates[shown++].size() + std::string_view(", ").size();
+  const std::string more = shown < candidates.size() ? fmt::format(", ... ({} in all)", candidates.size()) : "";
+  return fmt::format("; known: {}{}", join(candidates.first(shown), ", "), more);
 }
 
 std::string join(std::span<const std::string> parts, std::string_view separator) {

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
@@ -22,6 +23,12 @@ TEST_CASE("a suggestion names one word, or all words, or nothing") {
   CHECK(did_you_mean("raed", words) == "; did you mean 'read'?");
   CHECK(did_you_mean("zzzzzz", words) == "; known: read, write");
   CHECK(did_you_mean("raed", {}) == "");
+  std::vector<std::string> many;
+  for (int i = 1000; i < 2000; ++i) many.push_back(fmt::format("name_{}", i));
+  const std::string shown = did_you_mean("zzzzzz", many);
+  CHECK(shown.starts_with("; known: name_1000, name_1001, "));
+  CHECK(shown.ends_with(", ... (1000 in all)"));
+  CHECK(shown.size() < 1600);
 }
 
 TEST_CASE("split and join are inverse, and trimming removes characters at the ends only") {

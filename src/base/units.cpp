@@ -39,22 +39,22 @@ constexpr Unit joule_units[] = {{"J", 1}, {"mJ", 1e-3}, {"uJ", 1e-6}, {"nJ", 1e-
 struct DimensionRow {
   std::string_view what;
   std::span<const Unit> units;
-  double ceiling;  // in base units; a larger value is a typo, not a machine
+  double floor, ceiling;  // in base units; a smaller or larger value is a typo, not a machine
 };
 
 // In the order of `enum class Dimension`.
 constexpr DimensionRow dimensions[] = {
-    {"a positive count", count_units, 9007199254740992.0},
-    {"an amount of memory", byte_units, 1e18},
-    {"a bandwidth", byte_rate_units, 1e18},
-    {"a bandwidth per clock cycle", byte_clock_units, 1e9},
-    {"a compute rate", flop_rate_units, 1e21},
-    {"a compute rate per clock cycle", flop_clock_units, 1e9},
-    {"a clock frequency", hertz_units, 1e11},
-    {"a power", watt_units, 1e6},
-    {"a time", second_units, 1e6},
-    {"a number of clock cycles", cycle_units, 1e12},
-    {"an energy", joule_units, 1e6},
+    {"a positive count", count_units, 1e-9, 9007199254740992.0},
+    {"an amount of memory", byte_units, 1e-3, 1e18},
+    {"a bandwidth", byte_rate_units, 1, 1e18},
+    {"a bandwidth per clock cycle", byte_clock_units, 1e-6, 1e9},
+    {"a compute rate", flop_rate_units, 1, 1e21},
+    {"a compute rate per clock cycle", flop_clock_units, 1e-6, 1e9},
+    {"a clock frequency", hertz_units, 1, 1e11},
+    {"a power", watt_units, 1e-6, 1e6},
+    {"a time", second_units, 1e-15, 1e6},
+    {"a number of clock cycles", cycle_units, 1e-6, 1e12},
+    {"an energy", joule_units, 1e-21, 1e6},
 };
 
 // Characters of `text` that can belong to its leading number; a unit never starts with a digit, '.', or '-'.
@@ -127,6 +127,7 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
   }
   const double value = *number * unit->scale;
   if (!(value > 0)) return refuse(shown + ", which is not positive");
+  if (!(value >= row.floor)) return refuse(shown + ", which is smaller than any machine has");
   if (!(value <= row.ceiling)) return refuse(shown + ", which is larger than any machine has");
   return ParsedQuantity{value, {}};
 }

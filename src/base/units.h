@@ -66,8 +66,8 @@ struct ParsedQuantity {
 std::optional<double> parse_decimal(std::string_view text);
 
 // "4800 GB/s" -> 4.8e12, "228 KiB" -> 233472, "1980 MHz" -> 1.98e9. KB = 1000 B, KiB = 1024 B, never mixed.
-// Integer operations may be written OP/s and OP/clk. Negative, zero, non-finite, implausibly large and unit-less values
-// are refused (a count has the unit "1" or none). Unit spellings are exact, case included.
+// Integer operations may be written OP/s and OP/clk. Negative, zero, non-finite, implausibly small or large, and
+// unit-less values are refused (a count has the unit "1" or none). Unit spellings are exact, case included.
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
 
 // "4096", "4k", "1m": k = 1024, m = 1024^2. nullopt: not an integer or out of range.

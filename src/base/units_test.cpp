@@ -67,6 +67,9 @@ TEST_CASE("the error for a refused quantity states what was expected and what wa
   CHECK(problem("-5 MHz") == "found '-5 MHz', which is not positive");
   CHECK(problem("0 MHz") == "found '0 MHz', which is not positive");
   CHECK(problem("1e-400 MHz") == "found '1e-400 MHz'");
+  CHECK(problem("5e-324 MHz") == "found '5e-324 MHz', which is smaller than any machine has");
+  CHECK(problem("1e-9 MHz") == "found '1e-9 MHz', which is smaller than any machine has");
+  CHECK(parse_quantity("1 Hz", Dimension::hertz).value == 1);
   CHECK(problem("1e99 MHz") == "found '1e99 MHz', which is larger than any machine has");
   CHECK(problem("1e999 MHz") == "found '1e999 MHz'");
   CHECK(problem("nan MHz") == "found 'nan MHz'");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <new>
 
 #include "base/checked.h"
@@ -75,6 +76,9 @@ int run(const std::vector<std::string>& words) {
     return fail(ExitStatus::no_device, fmt::format("error: {}", error.what()));
   } catch (const ImpossiblePrediction& error) {
     return fail(ExitStatus::answer_no, fmt::format("error: internal: {}; please report this", error.what()));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(ExitStatus::bad_input,
+                to_string({.file = error.path1().string(), .message = "cannot be used: " + error.code().message()}));
   } catch (const std::bad_alloc&) {
     return fail(ExitStatus::bad_input, "error: out of memory; use fewer or smaller points");
   } catch (const std::exception& error) {

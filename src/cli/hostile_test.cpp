@@ -16,6 +16,7 @@ using namespace tilescope::cli;
 
 namespace {
 
+const std::string decode_records = TILESCOPE_SOURCE_DIR "/validate/records/h200/decode.jsonl";
 const std::string fused_point = " --hardware h200_sxm --kernel fused_mma --heads 16 --head-dim 128";
 
 // The first causal record of `main`, with its environment, changed by sed.
@@ -54,6 +55,91 @@ TEST_CASE("a record with one wrong value is refused by its line, and predicted f
     CHECK(outcome.status == 2);
     CHECK(outcome.err.find("r.jsonl:") != std::string::npos);
     CHECK(outcome.err.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("a key of a point that nobody knows, and a zero byte in a line, are refused") {
+  Outcome outcome = validate_changed(R"(s/"warps":/"splitz":4,"warps":/)");
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("r.jsonl:2: error: point.splitz: unknown key; did you mean 'splits'?") != std::string::npos);
+  outcome = validate_changed(R"(s/"heads_kv":/"batch ":4,"heads_kv":/)");
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("point.workload.batch : unknown key; did you mean 'batch'?") != std::string::npos);
+  outcome = validate_changed(R"($s/$/\x00{/)");
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("error: is not complete JSON (cut short or damaged)") != std::string::npos);
+}
+
+TEST_CASE("records come from a pipe too") {
+  const ScratchFolder folder;
+  const std::string records = folder / "few.jsonl", pipe = folder / "pipe";
+  REQUIRE(std::system(("head -6 " + decode_records + " >" + records + "; mkfifo " + pipe + "; (cat " + records + " >" +
+                       pipe + ") &")
+                          .c_str()) == 0);
+  const Outcome piped = run_program("validate --recorded " + pipe),
+                read = run_program("validate --recorded " + records);
+  CHECK(piped.status == 0);
+  CHECK(piped.out == read.out);
+}
+
+TEST_CASE("records of an experiment without a file have no tolerances: a baseline gates them, and nothing else does") {
+  const ScratchFolder folder;
+  const std::string records = folder / "mine.jsonl", baseline = folder / "baseline.json";
+  REQUIRE(std::system(("head -6 " + decode_records + " | sed 's/\"decode\"/\"mine\"/' >" + records).c_str()) == 0);
+  const std::string validate = "validate --recorded " + records;
+  const Outcome refused = run_program(validate);
+  CHECK(refused.status == 2);
+  CHECK(refused.err.starts_with(records + ":"));
+  CHECK(refused.err.find("error: experiment: tilescope has no experiment 'mine', so no tolerances: name them with "
+                         "--experiment FILE, or gate with --baseline FILE") != std::string::npos);
+  CHECK(run_program(validate + " --update-baseline --baseline " + baseline).status == 0);
+  CHECK(run_program(validate + " --baseline " + baseline).status == 0);
+  CHECK(run_program("report --recorded " + records + " -o " + folder / "report.html").status == 0);
+}
+
+TEST_CASE("an L2 of any size that a profile may state takes no more memory or time") {
+  for (const char* capacity : {"2 TiB", "100 TiB", "1e18 B"}) {
+    CAPTURE(capacity);
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(run_program("predict --q-len 2k --set levels.l2.capacity='" + std::string(capacity) + "'" + fused_point)
+              .status == 0);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+  }
+}
+
+TEST_CASE("what is no file is refused by its name, and endless ones are not read to their end") {
+  const ScratchFolder folder;
+  const std::string loop = folder / "loop";
+  std::filesystem::create_symlink(loop, loop);
+  for (const std::string& command :
+       {std::string("validate --recorded "), std::string("inspect "), "records convert -o " + folder / "out "}) {
+    CAPTURE(command);
+    for (const std::string& file :
+         {loop, std::string(5000, 'x'), std::string("/dev/zero"), std::string("/dev/null/x")}) {
+      const Outcome outcome = run_program(command + file);
+      CAPTURE(outcome.err);
+      CHECK(outcome.status == 2);
+      CHECK(outcome.err.starts_with(file.substr(0, 50)));
+      CHECK(outcome.err.find("internal") == std::string::npos);
+      CHECK(outcome.err.size() < 1000);
+    }
+  }
+  check_refused("sweep merge /dev/zero -o " + folder / "merged.csv",
+                "/dev/zero: error: holds a zero byte: it is damaged");
+  check_refused("capture -o " + loop + " -- true",
+                loop + "/capture.jsonl: error: cannot be used: Too many levels of symbolic links");
+}
+
+TEST_CASE("import refuses a wrong kernel or GPU once, not launch by launch") {
+  const std::string trace = TILESCOPE_SOURCE_DIR "/src/import/testdata/torch_trace.json.gz",
+                    csv = TILESCOPE_SOURCE_DIR "/src/import/testdata/ncu_raw.csv";
+  for (const std::string& words : {"import " + trace + " --kernel", "run --from " + trace + " --kernel",
+                                   "validate --import " + csv + " --kernel", "import " + csv + " --hardware"}) {
+    CAPTURE(words);
+    const Outcome outcome = run_program(words + " nosuch");
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out == "");
+    CHECK(outcome.err.find("'nosuch'; known: ") != std::string::npos);
   }
 }
 

@@ -17,6 +17,18 @@ json answer_of(const std::string& words) { return json::parse(run_program(words 
 
 }  // namespace
 
+TEST_CASE("a GPU on which auto finds no kernel is refused by reports and named in CSV, with the reason") {
+  const ScratchFolder folder;
+  const std::string point = " --kernel auto --q-len 4k --head-dim 128", file = folder / "r.json";
+  const std::string why = "no kernel with a descriptor takes this point on mi300x";
+  const Outcome alone = run_program("report --hardware mi300x -o " + file + point);
+  CHECK(alone.status == 2);
+  CHECK(alone.err.find("error: report: no point has a time: " + why) != std::string::npos);
+  CHECK(run_program("report --hardware mi300x,h200_sxm --format json -o " + file + point).status == 0);
+  CHECK(content_of(file).find(why) != std::string::npos);
+  CHECK(run_program("predict --hardware mi300x --format csv" + point).out.find(why) != std::string::npos);
+}
+
 TEST_CASE("a lower bound says that it is one and borrows no error, and rates that a rule gave are named") {
   const std::string point = " --heads 16 --q-len 1k --head-dim 128";
   const Outcome bound = run_program("predict --hardware mi300x" + point);

@@ -15,6 +15,8 @@
 #include "compare/comparison_columns.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
+#include "records/json_fields.h"
+#include "records/with_place.h"
 
 namespace tilescope {
 namespace {
@@ -183,10 +185,12 @@ std::vector<PublishedResult> compare_published(const std::vector<PublishedTable>
     result.name = table.name, result.hardware = table.hardware, result.source = table.source;
     result.most_mape = table.mape, result.least_rank = table.rank;
     result.rows.resize(table.rows.size());
-    if (!table.rows.empty()) catalogue.profile(table.hardware);
+    with_place({.file = table.file, .path = "hardware"}, [&] { catalogue.profile(table.hardware); });
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
       places.push_back({results.size() - 1, row});
-      for (const validate::MeasurePoint& point : table.rows[row].points) catalogue.plan(point.kernel);
+      for (const validate::MeasurePoint& point : table.rows[row].points)
+        with_place({.file = table.rows_file, .line = table.rows[row].line, .path = "kernel"},
+                   [&] { catalogue.plan(point.kernel); });
     }
   }
   in_order(
@@ -209,8 +213,9 @@ Json to_json(const std::vector<PublishedResult>& results) {
 
 std::vector<PublishedResult> read_published_results(const std::filesystem::path& file) {
   std::vector<PublishedResult> results;
+  const std::string what = "comparison that tilescope validate --published DIRECTORY --format json has printed";
   try {
-    const Json json = Json::parse(read_file(file));
+    const Json json = validate::parse_object(read_file(file), file.string(), "a " + what);
     for (const Json& table : json.at("tables")) {
       PublishedResult& result = results.emplace_back();
       result.name = table.at("name"), result.hardware = table.at("hardware");
@@ -223,10 +228,11 @@ std::vector<PublishedResult> read_published_results(const std::filesystem::path&
       }
     }
   } catch (const Json::exception& error) {
-    throw InputError(Diagnostic{.file = file.string(),
-                                .message = fmt::format("is not what tilescope validate --published DIRECTORY --format "
-                                                       "json prints: {}",
-                                                       error.what())});
+    const std::string finding = error.what();  // "[json.exception...] key 'tables' not found"
+    throw InputError(Diagnostic{
+        .file = file.string(),
+        .message =
+            fmt::format("is no {}: {}", what, finding.substr(std::min(finding.find("] ") + 2, finding.size())))});
   }
   return results;
 }

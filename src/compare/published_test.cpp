@@ -65,7 +65,11 @@ TEST_CASE("published rows that were printed give the error bars of the predicted
   CHECK(to_json(error_bars(observed_errors({}, read))) == to_json(error_bars(observed_errors({}, results))));
   CHECK(error_bars(observed_errors({}, read)).rows().size() > 0);
   std::ofstream(file) << "{}";
-  CHECK_THROWS_AS(read_published_results(file), InputError);
+  CHECK_THROWS_WITH_AS(read_published_results(file), doctest::Contains("has printed: key 'tables' not found"),
+                       InputError);
+  std::ofstream(file) << "{\n  \"tables\": [}";
+  CHECK_THROWS_WITH_AS(read_published_results(file), doctest::Contains("json:2:14: error: is not complete JSON"),
+                       InputError);
   std::filesystem::remove(file);
 }
 

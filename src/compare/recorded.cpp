@@ -1,5 +1,7 @@
 #include "compare/recorded.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,12 +14,14 @@ namespace tilescope {
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment,
                             const CompareProgress& progress, RatesFrom rates, TimeChoices time, std::size_t threads,
-                            std::size_t at_once) {
+                            std::size_t at_once, Tolerances tolerances) {
   std::size_t done = 0, all = 0;
   std::set<std::string> imported;
+  std::map<std::string, std::string> first_of;  // experiment: its first record
   std::vector<validate::Record> some;
   validate::for_each_record(records, [&](validate::Record&& record) {
     if (record.source) imported.insert(record.experiment);
+    first_of.emplace(record.experiment, record.file);
     if (++all <= at_once) some.push_back(std::move(record));
   });
   std::optional<validate::Experiment> fixed;
@@ -28,9 +32,15 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     auto found = experiments.find(name);
     if (found == experiments.end()) {
       const std::filesystem::path file = data_directory / "validate" / "experiments" / (name + ".yaml");
-      found =
-          experiments.emplace(name, imported.contains(name) ? validate::Experiment{} : validate::load_experiment(file))
-              .first;
+      std::error_code none;
+      const bool has_none = imported.contains(name) || !std::filesystem::exists(file, none);
+      if (has_none && !imported.contains(name) && tolerances == Tolerances::wanted)
+        throw InputError(Diagnostic{.file = first_of[name],
+                                    .path = "experiment",
+                                    .message = fmt::format("tilescope has no experiment '{}', so no tolerances: name "
+                                                           "them with --experiment FILE, or gate with --baseline FILE",
+                                                           name)});
+      found = experiments.emplace(name, has_none ? validate::Experiment{} : validate::load_experiment(file)).first;
     }
     return found->second;
   };

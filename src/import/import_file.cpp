@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "import/given_points.h"
+#include "records/with_place.h"
+#include "request/choose_kernel.h"
 
 namespace tilescope::imported {
 namespace {
@@ -31,6 +34,19 @@ void take_stated(const ToolFile& file, Asked& asked, std::optional<validate::Cac
   if (!asked.hardware) asked.hardware = stated.hardware;
   if (!asked.kernel) asked.kernel = stated.kernel;
   if (!caches && stated.caches) caches = parse_kind<validate::Caches>(*stated.caches);
+}
+
+// A wrong name is one finding, not one of each launch. What the file states is refused at its place there.
+void check_names(const Asked& asked, const Stated& stated, const std::string& file) {
+  const auto place = [&](bool of_file, const char* key) {
+    return Diagnostic{.file = of_file ? file : "", .path = key};
+  };
+  if (asked.hardware)
+    with_place(place(asked.hardware == stated.hardware, "hardware"),
+               [&] { find_profile(*asked.hardware, data_directory() / "hardware"); });
+  if (asked.kernel && !asks_for_choice(asked.kernel))
+    with_place(place(asked.kernel == stated.kernel, "kernel"),
+               [&] { load_plan_for_kernel(*asked.kernel, data_directory()); });
 }
 
 // What the records' format has and the file does not tell, in one line; empty: nothing.
@@ -60,6 +76,7 @@ Imported import_file(const std::string& path, Asked asked, const std::vector<std
   const ImportTables tables = load_tables(ignored);
   Imported all{read_tool_file(path, tables), {}, {}, {}};
   take_stated(all.file, asked, caches);
+  check_names(asked, all.file.stated, path);
   const bool has_calls = std::any_of(all.file.launches.begin(), all.file.launches.end(),
                                      [](const ToolLaunch& launch) { return launch.call.has_value(); });
   HardwareProfile profile;

@@ -17,7 +17,8 @@ std::filesystem::path source_of(const Record& record) {
 // The folder of its experiment's file or folder, relative to `from`.
 std::filesystem::path folder_of(const Record& record, const std::filesystem::path& from) {
   const std::filesystem::path source = source_of(record);
-  if (source == from) return {};
+  std::error_code none;
+  if (source == from || !std::filesystem::is_directory(from, none)) return {};
   std::filesystem::path folder = source.lexically_relative(from).parent_path();
   if (source.extension() == ".json" && folder.filename() == record.experiment) folder = folder.parent_path();
   return folder;

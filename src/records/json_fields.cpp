@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.h"
+
 namespace tilescope::validate {
 namespace {
 
@@ -53,6 +55,16 @@ std::string repeated_key(std::string_view text) {
   };
   [[maybe_unused]] const auto json = nlohmann::json::parse(text, watch, false);
   return repeated;
+}
+
+// `byte` counts from 1.
+[[noreturn]] void refuse_at(std::string_view text, std::size_t byte, const std::string& file, std::string message) {
+  const std::string_view before = text.substr(0, std::min(byte, text.size()));
+  const std::size_t start = before.rfind('\n') + 1;  // npos + 1: 0
+  throw InputError(Diagnostic{.file = file,
+                              .line = 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+                              .column = std::max(1, static_cast<int>(before.size() - start)),
+                              .message = std::move(message)});
 }
 
 // The value as a message shows it: short, whatever was in the file.
@@ -216,18 +228,38 @@ std::map<std::string, std::vector<double>> JsonFields::numbers_map(const std::st
   return all;
 }
 
+void JsonFields::refuse_other_keys(const std::vector<std::string>& known) const {
+  for (const std::string& key : keys())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      report(key, "unknown key" + did_you_mean(key, known));
+}
+
 nlohmann::json parse_object(std::string_view text, const std::string& file, const std::string& what) {
   const auto fail = [&](const std::string& message) { throw InputError(Diagnostic{.file = file, .message = message}); };
   const Structure structure = structure_of(text);
   // The parser recurses; a file nested thousands deep must not end the program.
   if (structure.depth > most_nesting) fail("is nested too deep for " + what);
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   const std::string remedy = what == "a record" ? "measure the point again" : "expected " + what;
-  if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); " + remedy);
+  const std::string broken = "is not complete JSON (cut short or damaged); " + remedy;
+  // The parser takes a zero byte for the end, whatever follows.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse_at(text, zero + 1, file, broken);
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    refuse_at(text, error.byte, file, broken);
+  } catch (const nlohmann::json::exception&) {
+    fail("holds a number that is too large for JSON's doubles; " + remedy);
+  }
   if (members_of(json) < structure.members)  // the parser keeps the last of two values
     fail(fmt::format("key '{}' is given twice in one object; keep one", repeated_key(text)));
   if (!json.is_object()) fail("expected " + what + ", found JSON that is not an object");
   return json;
+}
+
+std::string_view line_of(const std::istream& stream, const char* buffer) {
+  const auto taken = static_cast<std::size_t>(stream.gcount());  // with the line's end, unless the file ends before
+  return {buffer, stream.eof() ? taken : taken - 1};
 }
 
 }  // namespace tilescope::validate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,6 +33,8 @@ class JsonFields {
   std::map<std::string, std::vector<double>> numbers_map(const std::string& key) const;
 
   void report(const std::string& key, const std::string& message) const;
+  // Of an object whose every key decides something: another one is a slip.
+  void refuse_other_keys(const std::vector<std::string>& known) const;
 
  private:
   const nlohmann::json* find(const std::string& key) const;  // nullptr after reporting that it is missing
@@ -47,5 +50,8 @@ class JsonFields {
 // The JSON object that `text` is. Throws InputError with one finding in `file`: nested too deep, cut short, a key given
 // twice in one object, or not an object. `what` names the expected document: "a record".
 nlohmann::json parse_object(std::string_view text, const std::string& file, const std::string& what);
+
+// The line that `stream.getline` has put into `buffer`, with zero bytes that it may have.
+std::string_view line_of(const std::istream& stream, const char* buffer);
 
 }  // namespace tilescope::validate

@@ -61,7 +61,9 @@ MeasurePoint read_point(const JsonFields& json) {
   MeasurePoint point;
   point.kernel = json.text("kernel");
   point.mask = json.text("mask");
+  json.refuse_other_keys({"kernel", "mask", "workload", "dtype", "dtypes", "tile", "warps", "stages", "splits"});
   const JsonFields workload = json.object("workload");
+  workload.refuse_other_keys({"batch", "heads_q", "heads_kv", "q_len", "kv_len", "d_qk", "d_v"});
   point.workload = {workload.integer("batch", 1), workload.integer("heads_q", 1), workload.integer("heads_kv", 1),
                     workload.integer("q_len", 1), workload.integer("kv_len", 1),  workload.integer("d_qk", 1),
                     workload.integer("d_v", 1)};
@@ -70,6 +72,7 @@ MeasurePoint read_point(const JsonFields& json) {
   if (parsed && parsed->scale_group == 0) point.dtype = parsed->format;
   else if (!dtype.empty()) json.report("dtype", "is not a number format: " + dtype);
   const JsonFields tile = json.object("tile");
+  tile.refuse_other_keys({"q", "kv"});
   point.tile_q = tile.integer("q", 0);
   point.tile_kv = tile.integer("kv", 0);
   point.warps = json.integer("warps", 0);

@@ -24,12 +24,13 @@ bool is_record_file(const fs::path& file) {
 }
 
 std::vector<fs::path> record_files(const fs::path& place) {
-  if (fs::is_regular_file(place)) return {place};
   std::error_code error;
+  if (!fs::is_directory(place, error)) return {place};  // or a pipe, or nothing: who reads it says so
   std::vector<fs::path> files;
   fs::recursive_directory_iterator walk(place, error);
   for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error)) {
-    if (walk->is_regular_file() && is_record_file(walk->path())) files.push_back(walk->path());
+    std::error_code unreadable;  // a link that leads nowhere is no record
+    if (walk->is_regular_file(unreadable) && is_record_file(walk->path())) files.push_back(walk->path());
   }
   if (error) throw InputError(Diagnostic{.file = place.string(), .message = "cannot be listed: " + error.message()});
   std::sort(files.begin(), files.end());
@@ -48,7 +49,8 @@ void for_each_record(const fs::path& place, const std::function<void(Record&&)>&
   std::vector<Diagnostic> findings;
   std::map<std::string, std::string> first_place;  // by folder, experiment and point
   for (const fs::path& file : files) {
-    const bool lines = file.extension() == ".jsonl";
+    std::error_code none;  // a pipe holds lines
+    const bool lines = file.extension() == ".jsonl" || fs::is_character_file(file, none) || fs::is_fifo(file, none);
     const auto use_once = [&](Record&& record) {
       // An experiment's records stand in one file, or in a folder of its name beside that file.
       const fs::path folder = lines ? file.parent_path() : file.parent_path().parent_path();

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "records/json_fields.h"
 #include "records/record_fields.h"
 
 namespace tilescope::validate {
@@ -139,7 +140,7 @@ void read_lines(const std::filesystem::path& file, const std::function<void(Reco
   LineReader reader(file.string(), findings);
   const auto buffer = std::make_unique_for_overwrite<char[]>(largest_record);
   for (int line = 1; stream.getline(buffer.get(), static_cast<std::streamsize>(largest_record)); ++line) {
-    const std::string_view text(buffer.get());
+    const std::string_view text = line_of(stream, buffer.get());
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (std::optional<Record> record = reader.read(text, line)) use(std::move(*record));
   }

@@ -244,7 +244,7 @@ TEST_CASE("a directory without records is reported") {
   const std::filesystem::path folder = scratch();
   CHECK_THROWS_WITH_AS(read_records(folder), doctest::Contains("holds no record"), InputError);
   std::filesystem::remove_all(folder);
-  CHECK_THROWS_WITH_AS(read_records(folder), doctest::Contains("cannot be listed"), InputError);
+  CHECK_THROWS_WITH_AS(read_records(folder), doctest::Contains("no such file"), InputError);
 }
 
 TEST_CASE("a record that cannot be written is an input error") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/text.h"
 #include "predict/explain/prediction_columns.h"
 #include "request/best_tile.h"
 #include "request/read_point.h"
@@ -17,7 +18,9 @@ struct Answer {
   std::string how;                   // how --kernel auto or a software chose the kernel; empty: it was named
   std::vector<std::string> outside;  // why the kernel is not launched for these sizes: then nothing is predicted
 
-  PredictedPoint row() const { return {plan, hardware, point, outside.empty() ? &prediction : nullptr, options}; }
+  PredictedPoint row() const {
+    return {plan, hardware, point, outside.empty() ? &prediction : nullptr, options, join(outside, "; ")};
+  }
   Json json() const;  // tilescope/prediction/1
 };
 

@@ -229,7 +229,7 @@ TEST_CASE("commands that read records refuse wrong options") {
   for (const std::string command : {"validate", "report"}) {
     for (const std::string option : {"recorded", "experiment", "format", "output"})
       check_single_value({.command = command, .takes_point = false}, option, "x");
-    check_refused(command + " --recorded /nowhere", "/nowhere: error: cannot be listed: No such file or directory");
+    check_refused(command + " --recorded /nowhere", "/nowhere: error: no such file; check the path");
     check_refused(command + " --experiment nowhere.yaml", "nowhere.yaml: error: no such file; check the path");
   }
   check_refused("validate --q-len 4", "error: --q-len: 'validate' has no such option; see tilescope validate --help");

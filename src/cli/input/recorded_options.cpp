@@ -34,10 +34,12 @@ std::filesystem::path recorded_directory(const Arguments& arguments) {
   return given ? std::filesystem::path(*given) : data_directory() / "validate" / "records";
 }
 
-Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress) {
-  return tilescope::compare_recorded(
-      recorded_directory(arguments), data_directory(), keep, arguments.text("experiment"), progress,
-      rates_from(arguments).value_or(RatesFrom::stated), time_choices(arguments), threads_of(arguments));
+Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress,
+                            Tolerances tolerances) {
+  return tilescope::compare_recorded(recorded_directory(arguments), data_directory(), keep,
+                                     arguments.text("experiment"), progress,
+                                     rates_from(arguments).value_or(RatesFrom::stated), time_choices(arguments),
+                                     threads_of(arguments), 4096, tolerances);
 }
 
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory,

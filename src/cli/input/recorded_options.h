@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "cli/input/options.h"
-#include "compare/compare.h"
+#include "compare/recorded.h"
 
 namespace tilescope::cli {
 
@@ -19,7 +19,8 @@ using RecordProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 // Compares the records of --recorded (default: those of the data directory) with the tolerances of --experiment
 // (default: each record's own).
-Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress);
+Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress,
+                            Tolerances tolerances = Tolerances::if_any);
 
 // The same for the records of another directory; keeps their points.
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory,

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <lz4.h>
 
+#include <cstring>
 #include <random>
 
 #include "base/files.h"
@@ -133,4 +134,26 @@ TEST_CASE("a container whose sizes add up to nothing is refused and not read aga
     const std::string bytes = read_file(std::string(TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/elf/") + name + ".fatbin");
     CHECK_THROWS_WITH_AS(read_fatbin({bytes, "f"}), doctest::Contains("without a header"), InputError);
   }
+}
+
+TEST_CASE("a section that takes memory but no bytes of the file may lie beyond its end") {
+  // .nv_debug.shared of libraries of CUDA 13 has a type of NVIDIA's, not SHT_NOBITS, and what follows it is nothing.
+  std::string cubin = read_file(data + "kernels.cubin");
+  const std::vector<CubinKernel> before = read_cubin({cubin, "c"}).kernels;
+  std::uint64_t headers = 0;
+  std::memcpy(&headers, cubin.data() + 40, sizeof headers);
+  std::uint16_t sections = 0;
+  std::memcpy(&sections, cubin.data() + 60, sizeof sections);
+  int moved = 0;
+  for (std::uint16_t i = 0; i < sections; ++i) {
+    const std::size_t at = headers + i * std::size_t{64};
+    std::uint32_t type = 0;
+    std::memcpy(&type, cubin.data() + at + 4, sizeof type);
+    if (type != 8) continue;  // SHT_NOBITS
+    put<std::uint32_t>(cubin, at + 4, 0x7000000a), put<std::uint64_t>(cubin, at + 24, cubin.size()), ++moved;
+  }
+  REQUIRE(moved > 0);
+  const std::vector<CubinKernel> after = read_cubin({cubin, "c"}).kernels;
+  REQUIRE(after.size() == before.size());
+  for (std::size_t i = 0; i < after.size(); ++i) CHECK(after[i].shared_bytes == before[i].shared_bytes);
 }

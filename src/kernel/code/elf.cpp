@@ -51,7 +51,6 @@ ElfFile read_elf(const ByteView& view) {
     section.offset = view.read<std::uint64_t>(at + 24), section.size = view.read<std::uint64_t>(at + 32);
     section.link = view.read<std::uint32_t>(at + 40), section.info = view.read<std::uint32_t>(at + 44);
     if (section.type != 0) section.name = view.text(name_table + view.read<std::uint32_t>(at));
-    if (section.in_file) view.part(section.offset, section.size);
     elf.sections.push_back(std::move(section));
   }
   for (const ElfSection& section : elf.sections) {

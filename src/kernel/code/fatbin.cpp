@@ -16,11 +16,12 @@ namespace {
 constexpr std::uint32_t container_magic = 0xba55ed50;
 constexpr std::uint16_t kind_elf = 2;
 constexpr std::uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000;
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;  // of one cubin: more is damage
+constexpr std::uint64_t most_bytes = std::uint64_t{256} << 20;  // of one cubin; what a file states may be damage
 
 std::string decompressed(const ByteView& view, std::string_view packed, std::uint64_t flags, std::uint64_t bytes) {
   if ((flags & (flag_lz4 | flag_zstd)) == 0) return std::string(packed);
-  if (bytes > most_bytes) view.fail(fmt::format("holds a cubin of {} bytes: it is damaged", bytes));
+  if (bytes > most_bytes)
+    view.fail(fmt::format("holds a cubin of {} bytes, at most {} are read: it is damaged", bytes, most_bytes));
   std::string whole(bytes, '\0');
   const bool zstd = (flags & flag_zstd) != 0;
   const std::uint64_t found =
@@ -35,8 +36,7 @@ std::string decompressed(const ByteView& view, std::string_view packed, std::uin
 
 }  // namespace
 
-std::vector<FatbinEntry> read_fatbin(const ByteView& view) {
-  std::vector<FatbinEntry> entries;
+void for_each_entry(const ByteView& view, const std::function<void(FatbinEntry&&)>& use) {
   for (std::uint64_t at = 0; at + 16 <= view.size();) {
     if (view.read<std::uint32_t>(at) != container_magic) {  // containers are aligned to 8 bytes
       at += 8;
@@ -53,12 +53,17 @@ std::vector<FatbinEntry> read_fatbin(const ByteView& view) {
       if (own == 0) view.fail("has an entry without a header: it is damaged");
       if (used > 0 && used <= packed.size()) packed = packed.substr(0, used);
       if (view.read<std::uint16_t>(at) == kind_elf)
-        entries.push_back({fmt::format("{}.{}", number / 10, number % 10),
-                           decompressed(view, packed, flags, view.read<std::uint64_t>(at + 56))});
+        use({fmt::format("{}.{}", number / 10, number % 10),
+             decompressed(view, packed, flags, view.read<std::uint64_t>(at + 56))});
       at += own + contents;
     }
     at = std::max(at, end);
   }
+}
+
+std::vector<FatbinEntry> read_fatbin(const ByteView& view) {
+  std::vector<FatbinEntry> entries;
+  for_each_entry(view, [&](FatbinEntry&& entry) { entries.push_back(std::move(entry)); });
   return entries;
 }
 

@@ -330,7 +330,10 @@ void add_quality(Table& t) {
 
 std::string no_time_reason(const PredictedPoint& row) {
   if (!row.outside.empty()) return row.outside;
-  if (!row.prediction) return join(outside_shapes(row.plan.kernel, row.hardware, row.point.workload), "; ");
+  if (!row.prediction) {
+    const std::string outside = join(outside_shapes(row.plan.kernel, row.hardware, row.point.workload), "; ");
+    return outside.empty() ? "the kernel does not support this point" : outside;
+  }
   if (row.prediction->feasible) return "";
   std::vector<std::string> reasons;
   for (const FootprintRow& level : row.prediction->footprint)

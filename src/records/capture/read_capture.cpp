@@ -214,7 +214,7 @@ Capture read_capture(const std::filesystem::path& place) {
   CaptureReader reader(file.string(), findings);
   std::vector<char> buffer(longest_line);
   for (int line = 1; stream.getline(buffer.data(), static_cast<std::streamsize>(buffer.size())); ++line) {
-    const std::string_view text(buffer.data(), std::strlen(buffer.data()));
+    const std::string_view text = validate::line_of(stream, buffer.data());
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     reader.read(text, line);
     if (findings.size() > 100) break;

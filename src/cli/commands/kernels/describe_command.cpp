@@ -57,7 +57,7 @@ std::vector<FoundKernel> kernels_of_file(const Arguments& arguments, const std::
   if (!nvdisasm) throw InputError(Diagnostic{.file = file, .message = nvdisasm_advice()});
   std::vector<FoundKernel> attention;
   std::string other;  // why the last kernel is none
-  for (const Cubin& cubin : read_code_file(file)) {
+  for_each_cubin(file, [&](const Cubin& cubin) {
     std::vector<const CubinKernel*> kernels;
     for (const CubinKernel& kernel : cubin.kernels)
       if (is_named(kernel.name, wanted)) kernels.push_back(&kernel);
@@ -67,7 +67,7 @@ std::vector<FoundKernel> kernels_of_file(const Arguments& arguments, const std::
       if (found.facts) attention.push_back({std::move(*found.facts), *kernels[i], std::move(code[i])});
       else other = fmt::format("{} lacks {}", readable_name(kernels[i]->name), found.missing);
     }
-  }
+  });
   if (attention.empty())
     throw InputError(Diagnostic{.file = file,
                                 .message = other.empty()

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -142,16 +143,16 @@ struct RefusedCode {
 };
 
 // The cubins of a file. One module of a capture may be missing or damaged; the others are read.
-std::vector<Cubin> cubins_of(const CodeSource& source, std::vector<RefusedCode>& refused) {
-  if (!source.threads) return read_code_file(source.file);
+void for_each_cubin_of(const CodeSource& source, std::vector<RefusedCode>& refused,
+                       const std::function<void(Cubin&&)>& use) {
+  if (!source.threads) return for_each_cubin(source.file, use);
   std::error_code ignored;
   try {
-    if (std::filesystem::exists(source.file, ignored)) return read_code_file(source.file);
+    if (std::filesystem::exists(source.file, ignored)) return for_each_cubin(source.file, use);
     refused.push_back({"", {{.file = source.file.string(), .message = capture::module_missing}}});
   } catch (const InputError& error) {
     refused.push_back({"", error.diagnostics()});
   }
-  return {};
 }
 
 void print_notes(bool has_nvdisasm, const std::vector<RefusedCode>& refused) {
@@ -168,7 +169,7 @@ std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::s
   std::vector<InspectedKernel> kernels;
   std::vector<RefusedCode> refused;
   for (const CodeSource& source : sources_of(place))
-    for (const Cubin& cubin : cubins_of(source, refused)) {
+    for_each_cubin_of(source, refused, [&](const Cubin& cubin) {
       const std::size_t first = kernels.size();
       for (const CubinKernel& kernel : cubin.kernels) {
         if (!is_named(kernel.name, wanted) || (source.threads && source.threads->count(kernel.name) == 0)) continue;
@@ -180,13 +181,13 @@ std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::s
                            .show_instructions = arguments.has("instructions")});
         if (source.threads) kernels.back().kernel.most_threads = source.threads->at(kernel.name);
       }
-      if (!nvdisasm || kernels.size() == first) continue;
+      if (!nvdisasm || kernels.size() == first) return;
       try {
         add_code(*nvdisasm, cubin, source.file.string(), kernels, first);
       } catch (const InputError& error) {  // a library may hold code that this nvdisasm does not know
         refused.push_back({cubin.compute_capability, error.diagnostics()});
       }
-    }
+    });
   if (kernels.empty() && !refused.empty()) throw InputError(refused.front().findings);
   if (kernels.empty())
     refuse("--name", fmt::format("no kernel of {} has '{}' in its name; leave it out to see all", place, wanted));

@@ -27,10 +27,26 @@ HardwareProfile hardware_of(const Arguments& arguments, const Comparison& compar
   return find_profile(given ? *given : hardware_with_most_records(comparison), data_directory() / "hardware");
 }
 
+[[noreturn]] void refuse_without_records(const HardwareProfile& hardware) {
+  refuse("--hardware", fmt::format("no record was measured on {}", hardware.id));
+}
+
 void keep_records_of(const HardwareProfile& hardware, Comparison& comparison) {
   std::erase_if(comparison.points,
                 [&](const ComparedPoint& point) { return point.record.environment.hardware != hardware.id; });
-  if (comparison.points.empty()) refuse("--hardware", fmt::format("no record was measured on {}", hardware.id));
+  if (comparison.points.empty()) refuse_without_records(hardware);
+}
+
+// Before all records are compared, which takes long.
+void check_hardware(const Arguments& arguments) {
+  const auto given = arguments.text("hardware");
+  if (!given) return;
+  const HardwareProfile hardware = find_profile(*given, data_directory() / "hardware");
+  bool is_recorded = false;
+  validate::for_each_record(recorded_directory(arguments), [&](validate::Record&& record) {
+    is_recorded = is_recorded || record.environment.hardware == hardware.id;
+  });
+  if (!is_recorded) refuse_without_records(hardware);
 }
 
 validate::Environment latest_environment(const Comparison& comparison) {
@@ -158,6 +174,7 @@ ExitStatus report(const Arguments& arguments) {
     deliver(arguments, predicted_text(arguments, predicted_report(arguments)));
     return ExitStatus::done;
   }
+  if (!from) check_hardware(arguments);
   Comparison comparison =
       from ? compare_launches(arguments, *from)
            : compare_recorded(arguments, Keep::points, Progress(arguments, "comparing records").callback());

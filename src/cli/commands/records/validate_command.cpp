@@ -166,7 +166,9 @@ void check_import_options(const Arguments& arguments) {
 // Records or another tool's file; `notes`: what the reader of the comparison must know of the file.
 Comparison compared(const Arguments& arguments, std::string& notes) {
   const auto file = arguments.text("import");
-  if (!file) return compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
+  if (!file)
+    return compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback(),
+                            arguments.has("baseline") ? Tolerances::if_any : Tolerances::wanted);
   const imported::Imported all = read_imported(arguments, *file);
   if (all.records.empty())
     refuse("--import", fmt::format("no launch of {} is recognised; tilescope import FILE says why, launch by launch",

@@ -159,6 +159,7 @@ bool ShardReader::line(std::string& text) {
       text.pop_back();
       return true;
     }
+    if (std::strlen(block) + 1 < sizeof block && !std::feof(stream_)) fail("holds a zero byte: it is damaged");
     if (text.size() > longest_line) fail("has a line that is too long for a shard");
   }
   return false;

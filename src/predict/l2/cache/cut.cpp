@@ -140,8 +140,9 @@ void L2Cache::reset_sample(const CacheShape& shape, std::span<const CachePiece> 
   slices_ = slices_of_sample;
   for (;; fragment *= 2) {
     const std::int64_t groups = shape.capacity / shape.ways / fragment;
+    if (groups > most_groups) continue;  // a list of them would be larger than any memory
     choose_sample(groups * slices_);
-    if (groups <= most_groups && all / fragment / sample_.every <= most_fragments / 4) break;
+    if (all / fragment / sample_.every <= most_fragments / 4) break;
   }
   place(shape, pieces, first, fragment);
 }
