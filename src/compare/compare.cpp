@@ -308,7 +308,7 @@ void Comparer::add(std::vector<validate::Record> records, const std::function<vo
       [&](std::size_t i, std::size_t) {
         attempt(all[i], [&] { append(all[i]); });
         after(all[i].failed);
-        all[i].point.prediction = {};
+        all[i].point = {};  // while other threads work
       },
       all.size());
 }

@@ -45,9 +45,10 @@ const Target* find_target(std::string_view name) {
 void run_target(const Target& target, std::string bytes) {
   static const TemporaryDirectory scratch("tilescope-fuzz");
   const std::filesystem::path file = scratch.path() / target.file_name;
-  // No write_file: that waits for the disk.
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (descriptor < 0 || ::write(descriptor, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+  // No write_file, and no O_TRUNC: both wait for the disk.
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0 || ::write(descriptor, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
+      ::ftruncate(descriptor, static_cast<off_t>(bytes.size())) != 0)
     std::abort();
   ::close(descriptor);
   answered([&] {

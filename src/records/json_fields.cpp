@@ -215,8 +215,9 @@ std::map<std::string, double> JsonFields::number_map(const std::string& key) con
     report(key, "expected an object of numbers, found " + shown(*value));
     return all;
   }
-  for (const auto& [name, item] : value->items()) {
-    if (is_amount([&] { return fmt::format("{}[\"{}\"]", key, name); }, item)) all[name] = item.get<double>();
+  for (const auto& entry : value->items()) {
+    const auto name = [&] { return fmt::format("{}[\"{}\"]", key, entry.key()); };
+    if (is_amount(name, entry.value())) all[entry.key()] = entry.value().get<double>();
   }
   return all;
 }

@@ -138,7 +138,7 @@ void read_lines(const std::filesystem::path& file, const std::function<void(Reco
         Diagnostic{.file = file.string(), .message = fmt::format("cannot be opened: {}", std::strerror(errno))});
   }
   LineReader reader(file.string(), findings);
-  const auto buffer = std::make_unique_for_overwrite<char[]>(largest_record);
+  const std::unique_ptr<char[]> buffer(new char[largest_record]);  // not zeroed
   for (int line = 1; stream.getline(buffer.get(), static_cast<std::streamsize>(largest_record)); ++line) {
     const std::string_view text = line_of(stream, buffer.get());
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
