@@ -221,6 +221,9 @@ TEST_CASE("points of any size are answered within ten seconds, and the walk that
   CHECK(answered("predict --hardware h200_sxm --kernel split_kv --batch 9775 --heads 32 --q-len 1 --kv-len 8k "
                  "--head-dim 128 --splits 8")
             .out.find(said) != std::string::npos);
+  answered(
+      "predict --hardware a100_sxm_80 --schedule flash1 --batch 421 --heads 341 --head-dim 490 --mask causal "
+      "--q-len 2716254 --kv-len 34000");
   // Few steps of tiles of gigabytes, and what does not fit anyway.
   answered(
       "predict --hardware v100_sxm2 --schedule split-kv --batch 2 --heads 2 --head-dim 15450821 "
