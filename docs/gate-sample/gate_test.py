@@ -117,7 +117,9 @@ def check_package(tilescope, folder, failures):
         archive.add(HERE / "counters.csv", "other/counters.csv")
     check(failures, "a package without the program", 2, "other.tar.gz holds no bin/tilescope",
           action(tilescope, folder, **{**inputs, "PACKAGE": str(other)}))
-    check(failures, "a package with another checksum", 1, "", action(tilescope, folder, **inputs, SHA256="0" * 64))
+    for wrong in ("/nonexistent.tar.gz", "http://localhost/x.tar.gz", inputs["RECORDED"]):
+        check(failures, f"the package {wrong}", 2, "", action(tilescope, folder, **{**inputs, "PACKAGE": wrong}))
+    check(failures, "a package with another checksum", 2, "", action(tilescope, folder, **inputs, SHA256="0" * 64))
 
 
 def main(tilescope):

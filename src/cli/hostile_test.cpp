@@ -221,6 +221,21 @@ TEST_CASE("points of any size are answered within ten seconds, and the walk that
   CHECK(answered("predict --hardware h200_sxm --kernel split_kv --batch 9775 --heads 32 --q-len 1 --kv-len 8k "
                  "--head-dim 128 --splits 8")
             .out.find(said) != std::string::npos);
+  answered(
+      "predict --hardware a100_sxm_80 --schedule flash1 --batch 421 --heads 341 --head-dim 490 --mask causal "
+      "--q-len 2716254 --kv-len 34000");
+  // Few steps of tiles of gigabytes, and what does not fit anyway.
+  answered(
+      "predict --hardware v100_sxm2 --schedule split-kv --batch 2 --heads 2 --head-dim 15450821 "
+      "--mask window:56818 --tile q=1 --q-len 2048 --kv-len 447772");
+  answered(
+      "predict --hardware v100_sxm2 --schedule flash2-backward --heads 8 --head-dim 256 --dtype fp32 "
+      "--tile q=66300,kv=128,warps=32 --q-len 1062882");
+  check_refused(
+      "predict --hardware v100_sxm2 --schedule split-kv --batch 2 --heads 2 --head-dim 15450821 --orders "
+      "--mask window:56818 --tile q=1 --q-len 2048 --kv-len 447772",
+      "error: --orders: the walk of this point would take too long, and the closed form knows no orders; give "
+      "smaller tiles, a smaller batch, fewer heads or shorter lengths");
   CHECK(answered("predict --q-len 4k" + fused_point).out.find(said) == std::string::npos);
 }
 

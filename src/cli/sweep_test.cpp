@@ -227,6 +227,20 @@ TEST_CASE("--columns chooses the columns of a sweep in its order") {
   CHECK(run_program(sweep + "--axis seqlen=1k --columns q_len --format json").status == 2);
 }
 
+TEST_CASE("a sweep into a file says that no point can run, and so does its merge") {
+  const ScratchFolder folder;
+  const std::string sweep =
+      "sweep --hardware h200_sxm --kernel fused_mma --axis q_len=1k,2k --head-dim 72 -o " + folder / "rows.csv";
+  for (const std::string& words : {sweep, "sweep merge -o " + folder / "rows.csv"}) {
+    CAPTURE(words);
+    const Outcome outcome = run_program(words);
+    CHECK(outcome.status == 1);
+    CHECK(outcome.err == "note: no point can run\n");
+    if (words == sweep)
+      for (const char* shard : {" --shard 1/2", " --shard 2/2"}) CHECK(run_program(sweep + shard).status == 0);
+  }
+}
+
 TEST_CASE("rows that share cells with the row before have those of a sweep of their point alone") {
   const std::string rest = " --heads 8 --head-dim 64 --tile q=64,kv=64,warps=4 --l2 closed ";
   const Outcome outcome = run_program(

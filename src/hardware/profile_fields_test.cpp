@@ -235,7 +235,7 @@ TEST_CASE("every quantity of a profile refuses what is not a positive amount in 
     refused("010 " + unit, "");
     refused("0 " + unit, ", which is not positive");
     refused("1e99 " + unit, ", which is larger than any machine has");
-    refused("5e-324 " + unit, ", which is smaller than any machine has");
+    refused("1e-300 " + unit, ", which is smaller than any machine has");
     refused("1e999 " + unit, "");
     refused(number, " without a unit");
   });

@@ -93,6 +93,11 @@ std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwarePro
   };
   add(plan, "", true);
   const std::size_t island = busiest_island(prediction);
+  const MemoryLevel* l2 = hardware.level(LevelId::l2);
+  if (l2 && l2->capacity_bytes && !prediction.islands[island].l2_walked)
+    refuse("--orders",
+           "the walk of this point would take too long, and the closed form knows no orders; give smaller tiles, a "
+           "smaller batch, fewer heads or shorter lengths");
   const IslandImplementation& how = plan.kernel.islands[island];
   found.front().order = own_name(how);
   const auto rows = rows_of(how);

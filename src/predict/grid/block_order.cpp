@@ -173,7 +173,10 @@ std::int64_t BlockOrder::steps(const BlockPlace& place) const {
 std::vector<std::int64_t> steps_in_issue_order(const BoundIsland& bound) {
   const BlockOrder order(bound);
   std::vector<std::int64_t> steps(static_cast<std::size_t>(order.size()));
-  if (!bound.nest.guarded() && !bound.nest.chunked.present()) {
+  const Nest& nest = bound.nest;
+  const auto is_in_blocks = [&](int loop) { return !nest.loops[static_cast<std::size_t>(loop)].group; };
+  const bool whole_mask = !nest.guarded() || (is_in_blocks(nest.query_loop) && is_in_blocks(nest.key_loop));
+  if (whole_mask && !nest.chunked.present()) {  // every block has the steps of the first
     std::fill(steps.begin(), steps.end(), order.steps({}));
     return steps;
   }

@@ -157,7 +157,7 @@ ExitStatus sweep_points(const Arguments& arguments) {
   }
   if (part) part->set_feasible(any_feasible);
   sink->commit();
-  return any_feasible || part ? ExitStatus::done : ExitStatus::answer_no;
+  return part ? ExitStatus::done : status_of_sweep(arguments, any_feasible);
 }
 
 std::vector<OptionSpec> sweep_options() {

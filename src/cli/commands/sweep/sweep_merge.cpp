@@ -111,7 +111,7 @@ ExitStatus merge_shards(const Arguments& arguments) {
     feasible = feasible || reader.feasible();
   }
   sink->commit();
-  return feasible ? ExitStatus::done : ExitStatus::answer_no;
+  return status_of_sweep(arguments, feasible);
 }
 
 }  // namespace tilescope::cli

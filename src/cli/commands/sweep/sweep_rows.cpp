@@ -8,6 +8,7 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/output/output.h"
 #include "request/sweep/columns.h"
 
 namespace tilescope::cli {
@@ -105,6 +106,12 @@ std::unique_ptr<RowSink> sink_of(const Arguments& arguments, RowForm form, const
                                  const std::vector<std::string>& indexed) {
   if (form == RowForm::sqlite) return sqlite_sink(*arguments.text("output"), columns, indexed);
   return text_sink(arguments, form, columns);
+}
+
+ExitStatus status_of_sweep(const Arguments& arguments, bool any_feasible) {
+  if (any_feasible) return ExitStatus::done;
+  if (arguments.has("output") && !arguments.quiet()) print_note("note: no point can run");
+  return ExitStatus::answer_no;
 }
 
 }  // namespace tilescope::cli

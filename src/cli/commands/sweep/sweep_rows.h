@@ -48,5 +48,7 @@ std::unique_ptr<RowSink> sink_of(const Arguments& arguments, RowForm form, const
                                  const std::vector<std::string>& indexed);
 
 ExitStatus merge_shards(const Arguments& arguments);  // sweep merge
+// Of a sweep whose rows are written; says why it is no success, where a file has the rows.
+ExitStatus status_of_sweep(const Arguments& arguments, bool any_feasible);
 
 }  // namespace tilescope::cli

@@ -88,6 +88,10 @@ class L2Cache {
   // The entry goes, as if it had never been here.
   void drop(int entry);
   std::int64_t bytes(int entry) const;
+  // Of `entries` from `first` on, all together: what that many uses take, one an entry.
+  std::int64_t fragments(int first, int entries) const {
+    return first_[static_cast<std::size_t>(first + entries)] - first_[static_cast<std::size_t>(first)];
+  }
   // What a store would give, without one: bytes of earlier contents that have gone to DRAM.
   std::int64_t overwritten(int entry);
 

@@ -19,6 +19,7 @@ namespace tilescope {
 namespace {
 
 constexpr std::int64_t update_cost = 32;  // steps that take as long as one that reads and stores again what it updates
+constexpr std::int64_t few_fragments = 16;  // of a step: the number of steps alone bounds the time
 
 using Slot = WalkSlot;
 using Counts = WalkCounts;
@@ -77,6 +78,17 @@ class Walker {
     }
     out.steps = steps_;
     settle(out);
+  }
+
+  // Fragments that a step in which all streams move uses, on average over the tiles.
+  std::int64_t fragments_of_a_step() {
+    std::int64_t all = 0;
+    for (std::size_t i = 0, end = tiles_.list.size(); i < end; ++i) {
+      const int first = tiles_.list[i].first;
+      const int tiles = (i + 1 < end ? tiles_.list[i + 1].first : static_cast<int>(tiles_.entries)) - first;
+      if (tiles > 0) all += 1 + caches_.l2(0).fragments(first, tiles) / tiles;
+    }
+    return all;
   }
 
  private:
@@ -368,19 +380,19 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
              const WalkOptions& options) {
   out = {};
   TileStreams tiles;
-  if (!tile_streams(bound, tiles) || tiles.list.size() > Counts::most_streams) return false;
-  if (tiles.entries > most_tiles / shape.caches) return false;
+  if (!tile_streams(bound, tiles)) return false;
+  if (tiles.list.size() > Counts::most_streams || tiles.entries > most_tiles / shape.caches) return false;
   const std::int64_t steps = visited_points(bound.nest, bound.live, {}, false);
   const std::int64_t phases = options.frames.bytes > 0 ? options.frames.places() : 1;
   const bool updates = std::any_of(tiles.list.begin(), tiles.list.end(),
                                    [](const TileStream& stream) { return stream.kind == TileStream::Kind::update; });
   if (steps > options.most_steps / phases || (updates && steps > options.most_steps / update_cost)) return false;
-  if (tiles.each_once && options.frames.bytes == 0) {  // nothing can come or go again
-    out.steps = steps;
-    return true;
-  }
+  if (tiles.each_once && options.frames.bytes == 0) return out.steps = steps, true;  // nothing can come or go again
   place_tiles(bound, tiles);
-  Walker(bound, tiles, shape, std::max<std::int64_t>(1, resident_blocks), options).run(out);
+  Walker walker(bound, tiles, shape, std::max<std::int64_t>(1, resident_blocks), options);
+  if (const auto all = walker.fragments_of_a_step(); all > few_fragments && steps > options.most_fragments / all)
+    return false;
+  walker.run(out);
   return true;
 }
 

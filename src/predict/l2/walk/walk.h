@@ -27,13 +27,14 @@ struct WalkOptions {
   // Blocks do not run at one speed. 0: all do, a step is a step; 0.1: a block's steps take up to 10 % longer, evenly
   // distributed by a fixed sequence. For looking at sensitivity.
   double drift = 0;
-  std::int64_t most_steps = std::int64_t{1} << 26;  // about a second
-  LocalFrames frames{};                             // local memory that competes with the tiles
-  bool sleep = true;                                // pass over steps that change nothing; the result is the same
+  std::int64_t most_steps = std::int64_t{1} << 26;      // about a second
+  std::int64_t most_fragments = std::int64_t{1} << 29;  // that all steps use, of large tiles: some seconds
+  LocalFrames frames{};                                 // local memory that competes with the tiles
+  bool sleep = true;                                    // pass over steps that change nothing; the result is the same
 };
 
-// False: the island has too many steps or tiles, or tiles that cannot be numbered; the closed form answers then.
-// resident_blocks: blocks that run at once on the device.
+// False: the island has too many steps or tiles, tiles of too many fragments, or tiles that cannot be numbered; the
+// closed form answers then. resident_blocks: blocks that run at once on the device.
 bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out,
              const WalkOptions& options = {});
 
