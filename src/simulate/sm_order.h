@@ -44,10 +44,9 @@ inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, cons
 inline Ticks asked(const Warp& warp) { return warp.at - warp.causes[index_of(SmWait::pipe)]; }
 
 // Beside asynchronous products the warp goes first that has come furthest in its pass; special functions are served in
-// the order in which warps ask. A rule and no measured number: on an H100, softmax steps of two warpgroups beside
-// products of another (softmax_beside.cu) are 9 % off with it, 8 to 12 % if all are served in the order in which they
-// ask, and 33 % if the oldest goes first; three warpgroups that take turns are evenly apart with it alone, as they are
-// on the GPU.
+// the order in which warps ask. A rule and no measured number: with it three warpgroups that take turns at products are
+// evenly apart, as they are on an H100. Softmax steps of two warpgroups beside products of another (softmax_beside.cu)
+// are 14 % off with it, 16 to 19 % if all are served in the order in which they ask, 44 % if the oldest goes first.
 template <class Can>
 Warp& furthest(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
   Warp* chosen = *oldest;
