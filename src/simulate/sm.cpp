@@ -181,7 +181,7 @@ class Sm {
         Ticks free = part_free(scheduler, warp, *warp.op);
         if (free <= now) {
           const auto can = [&](const Warp& other) { return part_free(scheduler, other, *other.op) <= now; };
-          Warp& chosen = scheduler.beside_product(now) ? furthest(i, end, now, can) : first_asked(i, end, now);
+          Warp& chosen = code_.asynchronous ? furthest(i, end, now, can) : first_asked(i, end, now);
           if (!in_order && chosen.op->in_order) return stops_ = true, now;
           issue(scheduler, chosen, now);
           if (scheduler.queued > 0) return now + ticks_a_clock;  // products start

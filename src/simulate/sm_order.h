@@ -41,20 +41,22 @@ inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, cons
   return turn;
 }
 
+inline bool is_served_in_line(SmPart part) { return part == SmPart::xu || part == SmPart::alu; }
 inline Ticks asked(const Warp& warp) { return warp.at - warp.causes[index_of(SmWait::pipe)]; }
 
-// Beside asynchronous products the warp goes first that has come furthest in its pass; special functions are served in
-// the order in which warps ask. A rule and no measured number: with it three warpgroups that take turns at products are
-// evenly apart, as they are on an H100. Softmax steps of two warpgroups beside products of another (softmax_beside.cu)
-// are 14 % off with it, 16 to 19 % if all are served in the order in which they ask, 44 % if the oldest goes first.
+// Where products are asynchronous the warp goes first that has come furthest in its pass; special functions and integer
+// operations are served in the order in which warps ask. A rule and no measured number: with it three warpgroups that
+// take turns at products are evenly apart, as they are on an H100. Softmax steps of two warpgroups beside products of
+// another (softmax_beside.cu) are 14 % off with it, 16 to 19 % if all are served in the order in which they ask, 44 %
+// if the oldest goes first.
 template <class Can>
 Warp& furthest(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
   Warp* chosen = *oldest;
   for (Warp* const* i = oldest + 1; i < end; ++i) {
     Warp& other = **i;
     if (other.at > now || !can(other)) continue;
-    const bool special = other.op->part == SmPart::xu && chosen->op->part == SmPart::xu;
-    if (special ? asked(other) < asked(*chosen) : other.next > chosen->next) chosen = &other;
+    const bool in_line = other.op->part == chosen->op->part && is_served_in_line(other.op->part);
+    if (in_line ? asked(other) < asked(*chosen) : other.next > chosen->next) chosen = &other;
   }
   return *chosen;
 }
@@ -65,7 +67,7 @@ Warp& furthest(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can)
 inline Warp& first_asked(Warp* const* oldest, Warp* const* end, Ticks now) {
   Warp* chosen = *oldest;
   const SmPart part = chosen->op->part;
-  if (part != SmPart::xu && part != SmPart::alu) return *chosen;
+  if (!is_served_in_line(part)) return *chosen;
   for (Warp* const* i = oldest + 1; i < end; ++i)
     if (Warp& other = **i; other.at <= now && other.op->part == part && asked(other) < asked(*chosen)) chosen = &other;
   return *chosen;
