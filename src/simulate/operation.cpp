@@ -29,9 +29,9 @@ constexpr int products_under_way = 7;
 // branch). Loops of products alone last as long as measured with it.
 constexpr double product_loop = 33;
 
-// Microbenchmark on an H100, maxima beside products of n 32 to 256: of the turns of four clocks that others have in each
-// product, one is missing. Where A comes from registers, three are at n 128 and 256; at n 64 the product takes 40 clocks
-// instead of 32, which is not simulated.
+// Microbenchmark on an H100, maxima beside products of n 32 to 256: of the turns of four clocks that others have in
+// each product, one is missing. Where A comes from registers, three are at n 128 and 256; at n 64 the product takes 40
+// clocks instead of 32, which is not simulated.
 constexpr double ports_lost = 4, ports_lost_for_a = 12;
 constexpr std::int64_t narrow = 64;
 

@@ -106,7 +106,7 @@ TEST_CASE("measurements that are wrong are refused by their place in the file, a
       {"211.6 us", "-1 us", "points[0].seconds: expected"},
       {"dram__bytes_read.sum", "dram__byte_read.sum", "did you mean 'dram__bytes_read.sum'?"},
       {"dram__bytes_read.sum: 50.5 MiB", "smsp__inst_executed.sum: 50 MiB", "is not counted in bytes"},
-      {"pytorch_flash2", "no_such_kernel", "points[0]"},
+      {"pytorch_flash2", "no_such_kernel", "m.yaml: error: kernel: no kernel or descriptor file 'no_such_kernel'"},
       {"schema: tilescope/measured/1", "schema: tilescope/record/1", "expected 'tilescope/measured/1'"},
       {"hardware: h100_sxm\n", "", "hardware: is missing"}};
   for (const auto& [from, to, message] : wrong) {
