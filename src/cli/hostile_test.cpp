@@ -224,6 +224,10 @@ TEST_CASE("points of any size are answered within ten seconds, and the walk that
   answered(
       "predict --hardware a100_sxm_80 --schedule flash1 --batch 421 --heads 341 --head-dim 490 --mask causal "
       "--q-len 2716254 --kv-len 34000");
+  // Nearly all keys are before the window of the first query.
+  answered(
+      "search --hardware h200_sxm --schedule flash1-backward --head-dim 64 --mask window:1000 --q-len 4k "
+      "--kv-len 560000000000");
   // Few steps of tiles of gigabytes, and what does not fit anyway.
   answered(
       "predict --hardware v100_sxm2 --schedule split-kv --batch 2 --heads 2 --head-dim 15450821 "

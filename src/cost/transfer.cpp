@@ -124,6 +124,14 @@ std::int64_t last_without_return(const auto& range_at, std::int64_t step, std::i
   return step;
 }
 
+// The first step of the outer loop that can have live tiles: where both ends of the ranges only move right, that of the
+// first step of the inner loop, unless that has none.
+std::int64_t first_live(const LiveTiles& tiles, bool inner_is_query, bool contiguous) {
+  if (!contiguous || tiles.query_tiles() == 0 || tiles.key_tiles() == 0) return 0;
+  const TileRange across = inner_is_query ? tiles.keys_of(0) : tiles.queries_of(0);
+  return across.empty() ? 0 : across.first;
+}
+
 // Two streams over the guarded pair: when the outer one steps and the inner one restarts on the very tile it ended
 // with, the array that only the inner loop indexes stays put. Values saved by that.
 std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tiles) {
@@ -149,7 +157,7 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
       return inner_is_query ? tiles.queries_of(step) : tiles.keys_of(step);
     };
     std::int64_t first = -1, previous = -1;
-    for (std::int64_t step = 0; step < steps; ++step) {
+    for (std::int64_t step = first_live(tiles, inner_is_query, nest.mask->contiguous()); step < steps; ++step) {
       const TileRange range = range_at(step);
       if (range.empty()) continue;
       const std::int64_t again = (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around +
