@@ -109,45 +109,19 @@ template <int N, bool rs, int scores, int accumulators, bool stamped>
 __global__ void __launch_bounds__(384, 1) beside(Args a) {
   extern __shared__ __align__(1024) unsigned char dynamic[];
   __shared__ volatile unsigned products;
-  unsigned char* base = dynamic + ((1024 - (shared_at(dynamic) & 1023)) & 1023);
-  for (unsigned i = threadIdx.x; i < fill_bytes / 4; i += blockDim.x)
-    reinterpret_cast<unsigned*>(base)[i] = 0x2c002c00u;
   if (threadIdx.x == 0) products = 0;
-  fence_async_proxy();
-  __syncthreads();
+  const std::uint32_t at = fill<fill_bytes>(dynamic);
   if (threadIdx.x >= 128) {
     const unsigned warm = now();
     while (now() - warm < 4000) {
     }
-    const unsigned before = products, at = now();
+    const unsigned before = products, from = now();
     steps<scores, accumulators, stamped>(a, threadIdx.x / 128);
     const unsigned after = products, until = now();
-    if (threadIdx.x == 128) a.out[of_products] = after - before, a.out[of_products + 1] = until - at;
+    if (threadIdx.x == 128) a.out[of_products] = after - before, a.out[of_products + 1] = until - from;
     return;
   }
-  if constexpr (N > 0) {
-    float d[N / 2];
-    for (float& each : d) each = 0;
-    const std::uint32_t p[4] = {0x2c002c00u + threadIdx.x, 0x2c012c00u, 0x2c002c03u, 0x2c012c05u};
-    const std::uint64_t x = k_major(shared_at(base)), y = k_major(shared_at(base) + 16384);
-    pin(d);
-#pragma unroll 1
-    for (int n = 0; n < a.batches; ++n) {
-      fence_operands();
-#pragma unroll
-      for (int i = 0; i < 16; ++i) {
-        if (rs) Wgmma<N>::template rs<__half>(d, p, step_descriptor(y, i % 4 * 32), 1);
-        else Wgmma<N>::template ss<__half>(d, step_descriptor(x, i % 4 * 32), step_descriptor(y, i % 4 * 32), 1);
-      }
-      commit_products();
-      if (threadIdx.x == 0) products = n;
-    }
-    wait_products<0>();
-    pin(d);
-    float all = 0;
-    for (const float each : d) all += each;
-    if (all == 1.2345f) a.out[201] = 7;
-  }
+  if constexpr (N > 0) multiply<N, rs, __half>(at, a.batches, products, a.out + 201);
 }
 
 unsigned* out;

@@ -78,18 +78,14 @@ __global__ void __launch_bounds__(384, 1) beside(int op, int chains, int passes,
   extern __shared__ __align__(1024) unsigned char dynamic[];
   __shared__ volatile unsigned products;
   __shared__ unsigned words[384];
-  unsigned char* base = dynamic + ((1024 - (shared_at(dynamic) & 1023)) & 1023);
-  for (unsigned i = threadIdx.x; i < fill_bytes / 4; i += blockDim.x)
-    reinterpret_cast<unsigned*>(base)[i] = 0x2c002c00u;
   if (threadIdx.x == 0) products = 0;
   e.at = shared_at(&words[threadIdx.x]), words[threadIdx.x] = e.at;
-  fence_async_proxy();
-  __syncthreads();
+  const std::uint32_t at = fill<fill_bytes>(dynamic);
   if (threadIdx.x >= 128) {
     const unsigned warm = now();
     while (now() - warm < 4000) {
     }
-    const unsigned before = products, at = now();
+    const unsigned before = products, from = now();
     unsigned clocks = 0;
     const auto any = [&]<int o>(std::integral_constant<int, o> c) {
       if constexpr (o == shfl || o == lds) return chosen<1, 2, 4>(c, chains, passes, e, out);
@@ -105,32 +101,10 @@ __global__ void __launch_bounds__(384, 1) beside(int op, int chains, int passes,
     const unsigned after = products, until = now();
     const unsigned group = threadIdx.x / 128;
     if (threadIdx.x % 128 == 0)
-      out[4 * group] = clocks, out[4 * group + 1] = after - before, out[4 * group + 2] = until - at;
+      out[4 * group] = clocks, out[4 * group + 1] = after - before, out[4 * group + 2] = until - from;
     return;
   }
-  if constexpr (N > 0) {
-    float d[N / 2];
-    for (float& each : d) each = 0;
-    std::uint32_t p[4] = {0x2c002c00u + threadIdx.x, 0x2c012c00u, 0x2c002c03u, 0x2c012c05u};
-    const std::uint64_t a = k_major(shared_at(base)), b = k_major(shared_at(base) + 16384);
-    pin(d);
-#pragma unroll 1
-    for (int n = 0; n < batches; ++n) {
-      fence_operands();
-#pragma unroll
-      for (int i = 0; i < 16; ++i) {
-        if (rs) Wgmma<N>::template rs<T>(d, p, step_descriptor(b, i % 4 * 32), 1);
-        else Wgmma<N>::template ss<T>(d, step_descriptor(a, i % 4 * 32), step_descriptor(b, i % 4 * 32), 1);
-      }
-      commit_products();
-      if (threadIdx.x == 0) products = n;
-    }
-    wait_products<0>();
-    pin(d);
-    float all = 0;
-    for (float each : d) all += each;
-    if (all == 1.2345f) out[1] = 7;
-  }
+  if constexpr (N > 0) multiply<N, rs, T>(at, batches, products, out + 1);
 }
 
 unsigned* out;

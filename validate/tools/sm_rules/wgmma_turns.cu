@@ -7,14 +7,6 @@
 #include "set_up.cuh"
 
 constexpr int fill_bytes = 160 * 1024;
-__device__ __forceinline__ std::uint32_t fill(unsigned char* dynamic) {
-  unsigned char* base = dynamic + ((1024 - (shared_at(dynamic) & 1023)) & 1023);
-  for (unsigned i = threadIdx.x; i < fill_bytes / 4; i += blockDim.x)
-    reinterpret_cast<unsigned*>(base)[i] = 0x2c002c00u;
-  fence_async_proxy();
-  __syncthreads();
-  return shared_at(base);
-}
 
 enum Op { none, op_max, op_fmul, op_ffma3, op_ffma2, op_fadd, op_ex2, op_iadd };
 constexpr const char* op_names[] = {"none",       "max", "fmul a,a,b", "ffma a,a,b,c", "ffma a,a,const,b",
@@ -46,7 +38,7 @@ __global__ void __launch_bounds__(384, 1)
   extern __shared__ __align__(1024) unsigned char dynamic[];
   __shared__ volatile int done;
   if (threadIdx.x == 0) done = 0;
-  const std::uint32_t at = fill(dynamic);
+  const std::uint32_t at = fill<fill_bytes>(dynamic);
   if (threadIdx.x >= 128) {  // operations
     float v[32];
 #pragma unroll
@@ -100,7 +92,7 @@ template <int groups, int S, int first, int O, int second, int op, int scores, b
 __global__ void __launch_bounds__(128 * groups, 1)
     steps(int rounds, float x, float y, unsigned* out, const __grid_constant__ float c) {
   extern __shared__ __align__(1024) unsigned char dynamic[];
-  const std::uint32_t at = fill(dynamic);
+  const std::uint32_t at = fill<fill_bytes>(dynamic);
   float s[S / 2], o[O / 2];
   for (float& each : s) each = 0;
   for (float& each : o) each = 0;
