@@ -32,11 +32,10 @@ struct TimedLaunches {
   StageResults<LaunchTime> by_themselves;
 };
 
-// The schedule's launches one after the other, again and again.
-void time_of_sequence(const HardwareProfile& hardware, const Point& point, const TimedLaunches& timed,
-                      std::span<const LaunchCounts> counts, Gains gains, Prediction& out) {
+// The schedule's launches one after the other, again and again. Returns the time of each.
+StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const Point& point,
+                                          const TimedLaunches& timed, double gone, Prediction& out) {
   TimePrediction& time = out.time;
-  const double gone = gone_from_l2(hardware, bytes_between_runs(hardware, counts));
   StageResults<LaunchTime> times(timed.launches.get_allocator());
   times.reserve(timed.launches.size());
   time.modelled = true, time.sm_cycles = time.cold = 0;
@@ -61,9 +60,20 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
   time.cold += time.launch, time.total = total_seconds(times, sustained.hz, time.launch);
   time.host = host_seconds(hardware, times.size());
-  // Explain: what a faster resource would save.
-  if (point.l2 == L2Model::walk && gains == Gains::wanted)
-    time.gain = gains_of(timed.launches, times, time.energy, gone, time.launch, time.total);
+  return times;
+}
+
+// Whether the clock that the power limit leaves changes how many clocks a launch takes: the L2, which has a clock of
+// its own, decides.
+bool l2_outlasts(const TimedLaunches& timed, double clock_hz) {
+  constexpr double lower = 0.99, nearly = 0.7;
+  for (std::size_t i = 0; i < timed.launches.size(); ++i) {
+    const LaunchAtSm& launch = timed.launches[i];
+    const double hz = launch.memory_hz, l2 = launch.memory.l2;
+    if (clock_hz < lower * hz && l2 > launch.memory.hbm && l2 * hz > nearly * timed.by_themselves[i].clocks)
+      return true;
+  }
+  return false;
 }
 
 bool fits(const Prediction& out) {
@@ -71,15 +81,17 @@ bool fits(const Prediction& out) {
 }
 
 // All that follows from the counts: resources, SM, grid, memory, launches, clock.
+// `clock_hz`: of the launches, where an earlier call has found it; 0: the highest.
 void add_times(const Plan& plan, const HardwareProfile& hardware, const StageResults<BoundIsland>& bound,
-               std::span<const LaunchCounts> counts, Gains gains, Prediction& out) {
+               std::span<const LaunchCounts> counts, Gains gains, Prediction& out, double clock_hz = 0) {
   const Point& point = bound.front().point;
+  out.time = TimePrediction{};
   const auto memory = bound.get_allocator();
   TimedLaunches timed{.launches = StageResults<LaunchAtSm>(memory), .by_themselves = StageResults<LaunchTime>(memory)};
   timed.launches.reserve(bound.size()), timed.by_themselves.reserve(bound.size());
   for (const BoundIsland& launch : bound) {
     const auto number = static_cast<std::size_t>(launch.number);
-    const LaunchAtSm& at_sm = timed.launches.emplace_back(launch_at_sm(launch, counts[number]));
+    const LaunchAtSm& at_sm = timed.launches.emplace_back(launch_at_sm(launch, counts[number], clock_hz));
     // Resources: bytes and operations over their rates, a lower bound of the time.
     add_resources(resource_seconds(at_sm), launch.number, out);
     if (missing_sm_rate(at_sm)) continue;
@@ -99,7 +111,15 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
   // Memory, launches, clock, explain: where the blocks of all launches are modelled.
   const bool modelled = std::all_of(out.islands.begin(), out.islands.end(),
                                     [](const IslandPrediction& island) { return island.sm_clocks > 0; });
-  if (modelled) time_of_sequence(hardware, point, timed, counts, gains, out);
+  if (!modelled) return;
+  const double gone = gone_from_l2(hardware, bytes_between_runs(hardware, counts));
+  const StageResults<LaunchTime> times = time_of_sequence(hardware, point, timed, gone, out);
+  TimePrediction& time = out.time;
+  if (clock_hz == 0 && l2_outlasts(timed, time.clock_hz))
+    return add_times(plan, hardware, bound, counts, gains, out, time.clock_hz);
+  // Explain: what a faster resource would save.
+  if (point.l2 == L2Model::walk && gains == Gains::wanted)
+    time.gain = gains_of(timed.launches, times, time.energy, gone, time.launch, time.total);
 }
 
 // What tells the bytes at memory: the walk or the closed form, as the point says; or the least that any walk gives.

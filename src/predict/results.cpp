@@ -141,7 +141,7 @@ void add_memory_wait(const HardwareProfile& hardware, const LaunchTime& time, Is
   const auto& share = hardware.measured->hbm.busy;  // memory does not serve all SMs alike
   launch.seconds = std::max(launch.seconds, time.memory_wait.cold);
   launch.busy_clocks =
-      std::max(launch.busy_clocks, time.memory_wait.busy * (share ? share->value : 1) * time.highest_hz);
+      std::max(launch.busy_clocks, time.memory_wait.busy * (share ? share->value : 1) * time.memory_hz);
 }
 
 TimePrediction lower_bound_of_time(const Plan& plan, const HardwareProfile& hardware, const Point& point,

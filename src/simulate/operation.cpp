@@ -167,7 +167,8 @@ void SmMachine::add_product(const MatrixInstruction& matrix, SmOperation& op) co
   const Ticks fetched = ticks(static_cast<double>(matrix.shared_bytes()) / limits_.shared_bytes_a_clock);
   op.busy = std::max(op.busy, fetched);
   if (op.busy > 0) op.shared_part = static_cast<double>(fetched) / static_cast<double>(op.busy);
-  op.ports_lost = ticks(matrix.a_from_shared || matrix.n <= narrow ? ports_lost : ports_lost_for_a);
+  op.delayed = !matrix.a_from_shared && matrix.n <= narrow;
+  op.ports_lost = ticks(matrix.a_from_shared || op.delayed ? ports_lost : ports_lost_for_a);
 }
 
 const std::set<std::string>& SmMachine::missing() const { return parts_->costs.missing(); }
@@ -177,6 +178,7 @@ void SmMachine::set_control(const IssueControl& control, SmOperation& op) {
   op.result_board = static_cast<std::uint8_t>(control.result_scoreboard);
   op.operand_board = static_cast<std::uint8_t>(control.operand_scoreboard);
   op.stall = std::max(1, control.stall) * ticks_a_clock;
+  op.yields = control.yield;
 }
 
 SmOperation SmMachine::operation(const Instruction& instruction, int warps) const {

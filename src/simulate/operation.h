@@ -49,6 +49,7 @@ struct SmOperation {
   SmPart part = SmPart::none;
   SmEffect effect = SmEffect::none;
   std::uint8_t wait_mask = 0, result_board = 7, operand_board = 7;
+  bool yields = false;  // another warp should issue next
   std::int16_t number = 0, count = 0;
   Ticks stall = ticks_a_clock;  // until the warp's next instruction
   Ticks busy = 0;               // of the part
@@ -58,6 +59,7 @@ struct SmOperation {
   Ticks holds_product = 0;      // that it holds up the matrix products of the same scheduler: mma.sync
   Ticks slower = 0;             // that its part is busy longer while an asynchronous product runs
   Ticks ports_lost = 0;         // an asynchronous product: until others have the ports of registers, see sm_ports.h
+  bool delayed = false;         // the same: by operations that use these ports
   double shared_part = 0;       // the same: of the bandwidth of shared memory
   Ticks copy = 0;               // of the way from the L2 into the SM
 };

@@ -11,6 +11,7 @@
 #include "kernel/code/sass/operands.h"
 #include "kernel/code/testdata/test_kernels.h"
 #include "simulate/simulation.h"
+#include "simulate/step_text.h"
 
 using namespace tilescope;
 
@@ -29,14 +30,10 @@ struct RecordedCode {
   std::vector<Instruction> start, loop, end;
 };
 
-// "4 7 7 0 BAR.SYNC 0x0": stall count, scoreboards, mask, text.
-void read_instruction(std::istringstream& words, Instruction& instruction) {
-  IssueControl& control = instruction.control;
-  words >> control.stall >> control.result_scoreboard >> control.operand_scoreboard >> control.wait_mask >> std::ws;
-  std::string text;
-  std::getline(words, text);
+void read_instruction(std::string_view line, Instruction& instruction) {
   std::vector<std::string> labels;
-  REQUIRE_MESSAGE(parse_instruction(text, instruction, labels), text);
+  const bool read = step_text::take_control(line, instruction.control) && parse_instruction(line, instruction, labels);
+  REQUIRE_MESSAGE(read, line);
 }
 
 std::vector<RecordedCode> recorded_codes(const std::string& packed) {
@@ -60,7 +57,7 @@ std::vector<RecordedCode> recorded_codes(const std::string& packed) {
       RecordedCode& code = codes.back();
       section = line == "@ start" ? &code.start : line == "@ end" ? &code.end : &code.loop;
     } else {
-      read_instruction(words, section->emplace_back());
+      read_instruction(line, section->emplace_back());
     }
   }
   return codes;

@@ -181,7 +181,9 @@ class Sm {
         Ticks free = part_free(scheduler, warp, *warp.op);
         if (free <= now) {
           const auto can = [&](const Warp& other) { return part_free(scheduler, other, *other.op) <= now; };
-          Warp& chosen = code_.asynchronous ? furthest(i, end, now, can) : first_asked(i, end, now);
+          Warp& chosen = code_.turns          ? next_in_turn(scheduler, i, end, now, can)
+                         : code_.asynchronous ? furthest(i, end, now, can)
+                                              : first_asked(i, end, now);
           if (!in_order && chosen.op->in_order) return stops_ = true, now;
           issue(scheduler, chosen, now);
           if (scheduler.queued > 0) return now + ticks_a_clock;  // products start
@@ -219,6 +221,7 @@ class Sm {
     if constexpr (detailed)
       if (keeps_events_) events_.push_back(event_of(warp, now, until));
     warp.issued = now;
+    if (code_.turns) scheduler.last = &warp, scheduler.yielded = op.yields;
     const CodeOperation* following = &op + 1;
     const bool again = ++warp.next == code_.loop_end;
     if (again) {
@@ -254,7 +257,10 @@ class Sm {
     if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
     if (!beside) product += op.holds_product & -static_cast<Ticks>(product > now);
-    else if (Ports::needed(op)) scheduler.ports.take(op, now);
+    else if (Ports::needed(op)) {
+      const Ticks delay = scheduler.ports.delay(op);
+      scheduler.ports.take(op, now), product += delay, scheduler.products += delay;
+    }
     return end;
   }
 

@@ -85,8 +85,10 @@ struct Scheduler {
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not
   Ports ports{};
-  int waiting = 0;  // warps at barriers
-  Ticks next = 0;   // when something may issue
+  int waiting = 0;       // warps at barriers
+  Warp* last = nullptr;  // that issued
+  bool yielded = false;  // by that operation
+  Ticks next = 0;        // when something may issue
 
   bool beside_product(Ticks now) const { return products > now; }
   bool needs_ports(const SmOperation& op, Ticks now) const { return beside_product(now) && Ports::needed(op); }

@@ -222,6 +222,48 @@ TEST_CASE("operations beside an asynchronous product take as long as on an H100,
   }
 }
 
+TEST_CASE(
+    "a narrow product with A in registers takes longer beside other operations, half a clock for one of their pipe") {
+  SmOperation product = operation(SmPart::tensor, 32), wait = operation(SmPart::none, 0);
+  product.effect = SmEffect::product, product.latency = ticks(10), wait.effect = SmEffect::product_wait;
+  SmLimits limits = plain_limits();
+  limits.products = 7;
+  constexpr int products = 7, operations = 30;  // which end before the products do
+  const auto pass = [&](SmPart part, double busy, bool delayed) {
+    product.delayed = delayed;
+    std::vector<SmOperation> code(products, product);
+    code.back().count = 1;
+    code.insert(code.end(), operations, operation(part, busy, 2)), code.push_back(wait);
+    return simulate_steady({code, 4}, limits, 1).clocks;
+  };
+  for (const auto& [part, busy] : {std::pair(SmPart::alu, 2), {SmPart::fma, 1}})
+    CHECK(pass(part, busy, true) - pass(part, busy, false) == doctest::Approx(operations * busy / 2.0).epsilon(0.1));
+  CHECK(pass(SmPart::xu, 8, true) == pass(SmPart::xu, 8, false));
+}
+
+TEST_CASE("where warpgroups take turns the warp that issued last goes on until its code yields") {
+  SmOperation turn = operation(SmPart::none, 0), give = operation(SmPart::none, 0);
+  turn.effect = SmEffect::barrier_sync, give.effect = SmEffect::barrier_arrive;
+  turn.number = give.number = SmOperation::turn, turn.count = give.count = 8;
+  constexpr int operations = 120;
+  for (const int every : {0, 6, 20}) {
+    std::vector<SmOperation> code{turn, give};
+    for (int i = 1; i <= operations; ++i)
+      code.push_back(operation(SmPart::fma, 1)), code.back().yields = every > 0 && i % every == 0;
+    const SmSteady steady = simulate_steady({code, 8}, plain_limits(), 1, 4);
+    int last = -1, changes = 0, issued = 0;
+    for (const SmEvent& event : steady.events) {
+      if (event.warp % 4 != 0) continue;
+      changes += event.warp != last, last = event.warp, ++issued;
+    }
+    REQUIRE(issued > operations);
+    const double run = static_cast<double>(issued) / changes;
+    CAPTURE(every);
+    if (every == 0) CHECK(run > 30);
+    else CHECK(run == doctest::Approx(every).epsilon(0.35));
+  }
+}
+
 TEST_CASE("shared memory beside an asynchronous product has what that leaves") {
   SmOperation product = operation(SmPart::tensor, 64), wait = operation(SmPart::none, 0);
   product.effect = SmEffect::product, product.count = 1, wait.effect = SmEffect::product_wait;

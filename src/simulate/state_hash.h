@@ -29,6 +29,7 @@ class StateHash {
 
   void add(const Scheduler& scheduler) {
     later(scheduler.products), later(scheduler.ports.free());
+    add(scheduler.last ? 2 * scheduler.last->index + scheduler.yielded : -1);
     add(scheduler.beside_product(now_) ? now_ - scheduler.ports.start() : 0);
     for (std::size_t part = 0; part < sm_parts; ++part)
       add(std::max((part == index_of(SmPart::memory) ? scheduler.memory : scheduler.free[part]) - now_,

@@ -1,6 +1,6 @@
 // The text of a program of steps, read: sections by name, each a line an instruction: stall count, scoreboards of
-// result and operands, mask of scoreboards, text. A kernel's code has thousands of lines and a hundred kinds of
-// instructions, which differ in registers alone: each kind is read once.
+// result and operands, mask of scoreboards, hint to yield, text. A kernel's code has thousands of lines and a hundred
+// kinds of instructions, which differ in registers alone: each kind is read once.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,8 @@
 
 namespace tilescope::step_text {
 
-// Four numbers at the front of a line, each behind spaces; what follows is left in `text`.
+// Four or five numbers at the front of a line, each behind spaces; what follows is left in `text`. Older files lack the
+// fifth, the hint to yield: compilers give it to nearly all instructions with a stall count of three or more.
 inline bool take_control(std::string_view& text, IssueControl& control) {
   const auto spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); };
   const auto take = [&](auto& number) {
@@ -30,6 +31,12 @@ inline bool take_control(std::string_view& text, IssueControl& control) {
   };
   const bool all = take(control.stall) && take(control.result_scoreboard) && take(control.operand_scoreboard) &&
                    take(control.wait_mask);
+  spaces();
+  constexpr int often_yields = 3;
+  int yield = control.stall >= often_yields;
+  const bool told = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  if (told && !take(yield)) return false;
+  control.yield = yield != 0;
   spaces();
   return all;
 }

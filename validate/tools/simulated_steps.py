@@ -6,7 +6,7 @@
 Each variant of KERNEL that a record without a mask has, with at least two blocks a slot and eight steps: a line that
 begins with '#' (variant, resident blocks, clocks of a step of each resident block, counted in the longest record), then
 a line an instruction of a step: stall count, scoreboards set for result and operands, mask of scoreboards waited for,
-text. Clocks: active cycles of all SMs x resident blocks / (blocks x steps). They include starts and ends of blocks.
+1 for a hint to yield, text. Clocks: active cycles of all SMs x resident blocks / (blocks x steps). They include starts and ends of blocks.
 """
 import json
 import math
@@ -58,7 +58,7 @@ def main():
             each = code[address]
             boards = [7 if each[key] is None else each[key] for key in ("result_scoreboard", "operand_scoreboard")]
             mask = sum(1 << board for board in each["waits_for"])
-            print(each["stall"], *boards, mask, each["text"])
+            print(each["stall"], *boards, mask, int(each["yield"]), each["text"])
 
 
 if __name__ == "__main__":

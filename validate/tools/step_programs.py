@@ -4,7 +4,7 @@
     step_programs.py TILESCOPE FOLDER CUBIN...      with nvdisasm where `tilescope inspect` finds it, and zstd
 
 Of each instance in FOLDER/*code.json: a line "# SYMBOL", then sections of a line an instruction (stall count,
-scoreboards set for result and operands, mask of scoreboards waited for, text): "step", a pass of the loop over keys that
+scoreboards set for result and operands, mask of scoreboards waited for, 1 for a hint to yield, text): "step", a pass of the loop over keys that
 no mask cuts, as `inspect --simulate` finds it; "start" and "end", what a block executes before and after the loop, where
 all its warps run the loop; "masked", a pass of a tile that the mask cuts, where code differs. CUBINs must be compiled from
 the sources in FOLDER: `steps` of code.json notes their hash, and the test `code_json` fails once they have changed.
@@ -51,7 +51,7 @@ def section(name, found, addresses):
         each = code[address]
         boards = [7 if each[key] is None else each[key] for key in ("result_scoreboard", "operand_scoreboard")]
         mask = sum(1 << board for board in each["waits_for"])
-        text += " ".join(map(str, [each["stall"], *boards, mask, each["text"]])) + "\n"
+        text += " ".join(map(str, [each["stall"], *boards, mask, int(each["yield"]), each["text"]])) + "\n"
     return text
 
 

@@ -7,7 +7,7 @@
 namespace tilescope {
 namespace {
 
-// "4 7 7 0 BAR.SYNC 0x0": stall count, scoreboards of result and operands, mask of scoreboards, text.
+// "4 7 7 0 1 BAR.SYNC 0x0": stall count, scoreboards of result and operands, mask of scoreboards, hint to yield, text.
 void add_section(const CodeSummary& code, const char* name, const std::vector<std::size_t>& path, std::string& text) {
   if (path.empty()) return;
   text += name;
@@ -15,8 +15,8 @@ void add_section(const CodeSummary& code, const char* name, const std::vector<st
   for (const std::size_t i : path) {
     const Instruction& instruction = code.section.instructions[i];
     const IssueControl& control = instruction.control;
-    text += fmt::format("{} {} {} {} {}\n", control.stall, control.result_scoreboard, control.operand_scoreboard,
-                        control.wait_mask, instruction.text());
+    text += fmt::format("{} {} {} {} {:d} {}\n", control.stall, control.result_scoreboard, control.operand_scoreboard,
+                        control.wait_mask, control.yield, instruction.text());
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "predict/grid/block_order.h"
 #include "predict/point/mechanisms.h"
+#include "predict/l2/read_together.h"
 #include "predict/point/products.h"
 #include "predict/traffic/sectors.h"
 
@@ -29,6 +30,17 @@ double l2_bandwidth(const HardwareProfile& hardware) {
   return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
 }
 
+// Of the reads of an array (none: -1), the part that leaves the L2. Blocks whose rows begin or end at different tiles
+// are at different ones.
+double leaving(const BoundIsland& bound, int array, std::int64_t at_work) {
+  const auto id = static_cast<ArrayId>(array);
+  if (array < 0 || !bound.streams(id)) return 1;
+  const std::size_t groups = bound.hardware.l2_groups->value.size();
+  if (bound.point.l2 == L2Model::walk && bound.nest.guarded())
+    if (const std::optional<double> part = part_that_leaves(bound, id, at_work, groups)) return *part;
+  return 1 / asked_together(static_cast<double>(at_work) / tiles_at_work(bound, id, at_work), groups);
+}
+
 // s in which the L2 serves so many bytes that units read. What units of one group ask for together leaves the L2 once:
 // streamed tiles, of which several units read the same at about the same time. None gets more than all of them reading
 // the same bytes.
@@ -40,11 +52,8 @@ double l2_read_seconds(const BoundIsland& bound, const LaunchCounts& counts, dou
   double all = 0, leave = 0;
   for (const Term& term : counts.terms) {
     if (term.boundary != Boundary::l2 || term.direction != Direction::read) continue;
-    const auto id = static_cast<ArrayId>(term.array);
-    const double same =
-        term.array >= 0 && bound.streams(id) ? static_cast<double>(at_work) / tiles_at_work(bound, id, at_work) : 1;
     all += static_cast<double>(term.bytes);
-    leave += static_cast<double>(term.bytes) / asked_together(same, bound.hardware.l2_groups->value.size());
+    leave += static_cast<double>(term.bytes) * leaving(bound, term.array, at_work);
   }
   return all > 0 ? std::max(each * leave / all, bytes / l2.read_shared->value) : each;
 }

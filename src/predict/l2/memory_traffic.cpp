@@ -289,7 +289,7 @@ double written_at(const std::vector<FrameAge>& walked, double age) {
 }
 
 // From the walk's sweeps, or from the measured curves at the bytes of all frames that were stored in between.
-LeftL2 left_l2(const BoundIsland& bound, const SpilledBytes& spills, const FrameTraffic& walked) {
+LeftL2 left_l2(const BoundIsland& bound, const SpillTraffic& spills, const FrameTraffic& walked) {
   LeftL2 left{.missing = walked.loads.part()};
   for (std::size_t i = 0; i < local_ages; ++i) {
     const double part = (static_cast<double>(i) + 0.5) / local_ages, bytes = part * spills.at_once;
@@ -303,7 +303,7 @@ LeftL2 left_l2(const BoundIsland& bound, const SpilledBytes& spills, const Frame
 }
 
 // What leaves the L2s stays in a last-level cache that has room for all frames; it writes all of it.
-void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpilledBytes& spills,
+void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpillTraffic& spills,
                      const FrameTraffic& walked, Terms& out) {
   if (spills.local.stored == 0 && spills.local.missed == 0) return;
   LeftL2 left = left_l2(bound, spills, walked);
@@ -318,7 +318,7 @@ void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpilledB
   add_term(bound, out, term);
 }
 
-LocalFrames frames_of(const BoundIsland& bound, const SpilledBytes& spills) {
+LocalFrames frames_of(const BoundIsland& bound, const SpillTraffic& spills) {
   LocalFrames frames{.bytes = spills.block_frame, .loaded_after = spills.loaded_after};
   if (bound.hardware.max_warps_per_unit)
     frames.of_a_unit = std::max<std::int64_t>(1, bound.hardware.max_warps_per_unit->value / warps_of_block(bound));

@@ -54,7 +54,7 @@ double memory_clocks(const LaunchAtSm& launch) {
   const double hbm = launch.memory.hbm / launch.faster_by(Lever::hbm),
                l2 = launch.memory.l2 / launch.faster_by(Lever::l2),
                units = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value)),
-               all = std::max({0.0, hbm, l2}) * launch.highest_hz * units;
+               all = std::max({0.0, hbm, l2}) * launch.memory_hz * units;
   return launch.rates.l2 > 0 ? std::max(all, moved(launch.counts, Boundary::l2) / launch.rates.l2) : all;
 }
 

@@ -50,13 +50,14 @@ std::array<RoundWaits, 2> round_waits(const BoundIsland& bound, const LaunchCoun
   return all;
 }
 
-LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts) {
+LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts, double clock_hz) {
   LaunchAtSm launch{.bound = bound,
                     .counts = counts,
                     .memory = memory_time(bound, counts),
                     .rates = SmRates(bound.hardware),
                     .highest_hz = highest_clock(bound.hardware, bound.how),
                     .round_waits = round_waits(bound, counts)};
+  if (clock_hz > 0) launch.memory_hz = std::min(launch.highest_hz, clock_hz);
   SmRates& rates = launch.rates;
   if (!at_work(bound, Mechanism::beside_products)) rates.mma = rates.wgmma = {};
   if (!at_work(bound, Mechanism::wgmma_held)) rates.wgmma_held = 0;

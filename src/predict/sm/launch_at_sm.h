@@ -38,6 +38,7 @@ struct LaunchAtSm {
   MemoryTime memory;
   SmRates rates;
   double highest_hz = 0;                    // 0: not known
+  double memory_hz = highest_hz;            // the clock at which seconds of memory and L2 are counted in clocks
   std::array<RoundWaits, 2> round_waits{};  // by Inputs
   Faster faster = as_it_is;
   mutable PlacedBefore placed{};  // a launch is worked on by one thread
@@ -47,7 +48,8 @@ struct LaunchAtSm {
     return std::clamp<std::int64_t>(counts.occupancy.blocks_per_unit, 1, most_resident);
   }
 };
-LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts);
+// `clock_hz`: that a power limit leaves; 0: none does.
+LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts, double clock_hz = 0);
 
 // Whether the profile lacks a rate that the launch's clocks need.
 bool missing_sm_rate(const LaunchAtSm& launch);

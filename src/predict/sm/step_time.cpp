@@ -224,7 +224,7 @@ void add_ends(const Groups& groups, const SimulatedEnds& ends, SmStep& step) {
     step.clocks.empty = stores;
     return;
   }
-  const double hz = launch.highest_hz / launch.faster_by(Lever::hbm),
+  const double hz = launch.memory_hz / launch.faster_by(Lever::hbm),
                load = at_work(bound, Mechanism::around_products) && !in_rounds && ends.around <= 0
                           ? load_around_products(bound) * hz
                           : 0;
@@ -276,7 +276,7 @@ SmStep sm_clocks(const LaunchAtSm& launch, Inputs inputs) {
   if (launch.counts.local.stored == 0 || !at_work(bound, Mechanism::leaving_bytes)) return step;
   // Units that spill share the L2: a block takes no less than its unit's share of what all of them load and store.
   const double at_once = static_cast<double>(std::min(blocks, bound.hardware.units.value)),
-               share = launch.memory.l2 * launch.highest_hz * at_once / launch.faster_by(Lever::l2),
+               share = launch.memory.l2 * launch.memory_hz * at_once / launch.faster_by(Lever::l2),
                around = step.clocks.fixed * static_cast<double>(blocks);
   for (std::size_t i = 0; i < step.clocks.step.size(); ++i)
     step.clocks.step[i] = std::max(step.clocks.step[i], (static_cast<double>(i + 1) * share - around) / step.steps);

@@ -24,7 +24,7 @@ double LaunchTime::cold_seconds(double hz) const {
 double LaunchTime::cold_busy_clocks() const {
   return clocks <= 0
              ? 0
-             : busy_clocks / clocks * std::max(clocks + start.cold * highest_hz, streamed() * highest_hz * busy_share);
+             : busy_clocks / clocks * std::max(clocks + start.cold * memory_hz, streamed() * memory_hz * busy_share);
 }
 
 double total_seconds(std::span<const LaunchTime> launches, double hz, double gaps) {
@@ -35,7 +35,7 @@ double total_seconds(std::span<const LaunchTime> launches, double hz, double gap
 
 LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Placement& placed) {
   const BoundIsland& bound = launch.bound;
-  LaunchTime time{.clocks = placed.clocks, .busy_clocks = placed.busy, .highest_hz = launch.highest_hz};
+  LaunchTime time{.clocks = placed.clocks, .busy_clocks = placed.busy, .highest_hz = launch.highest_hz, .memory_hz = launch.memory_hz};
   if (at_work(bound, Mechanism::first_tiles)) time.start = first_tiles(bound, launch.counts);
   if (step.cold_extra > 0) {
     const std::int64_t waves = ceil_div(grid_blocks(bound), bound.hardware.units.value * launch.resident());

@@ -12,7 +12,7 @@ namespace tilescope {
 TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memory, Wanted wanted) {
   const Footprint& footprint = footprint_of(bound);
   const Occupancy occupancy = occupancy_of(bound);
-  const SpilledBytes spills = spills_of(bound, footprint, occupancy);
+  const SpillTraffic spills = spills_of(bound, footprint, occupancy);
   // Where there is a last-level cache, what reaches it follows from what is asked of the L2s.
   const bool asked = wanted != Wanted::beyond_l2 || bound.hardware.level(LevelId::llc) != nullptr;
   Terms terms = asked ? l2_terms(bound, spills, memory) : Terms(memory);

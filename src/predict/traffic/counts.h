@@ -14,7 +14,7 @@ struct TileCounts {
   const Footprint* footprint = nullptr;  // lies in BoundIsland::known
   Occupancy occupancy;
   Work work;
-  SpilledBytes spills;
+  SpillTraffic spills;
   Terms terms;
 };
 // Where only bytes of the memory are wanted, work and terms inside the L2 are left out.

@@ -159,7 +159,7 @@ void add_mask_reads(const BoundIsland& bound, Terms& out) {
 }
 
 // Stores of spilled registers all go on to the L2, loads where L1 does not hold them.
-void add_spills(const BoundIsland& bound, const SpilledBytes& spills, Terms& out) {
+void add_spills(const BoundIsland& bound, const SpillTraffic& spills, Terms& out) {
   Term term{.boundary = Boundary::l2, .cause = Cause::spill, .bytes = spills.local.missed};
   add_term(bound, out, term);
   term.direction = Direction::write, term.bytes = spills.local.stored;
@@ -168,7 +168,7 @@ void add_spills(const BoundIsland& bound, const SpilledBytes& spills, Terms& out
 
 }  // namespace
 
-Terms l2_terms(const BoundIsland& bound, const SpilledBytes& spills, std::pmr::memory_resource* memory) {
+Terms l2_terms(const BoundIsland& bound, const SpillTraffic& spills, std::pmr::memory_resource* memory) {
   Terms out = no_terms(memory);
   for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));

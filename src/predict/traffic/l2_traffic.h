@@ -6,6 +6,6 @@
 
 namespace tilescope {
 
-Terms l2_terms(const BoundIsland& bound, const SpilledBytes& spills, std::pmr::memory_resource* memory);
+Terms l2_terms(const BoundIsland& bound, const SpillTraffic& spills, std::pmr::memory_resource* memory);
 
 }  // namespace tilescope

@@ -51,8 +51,8 @@ double block_frame_bytes(const BoundIsland& bound) {
          static_cast<double>(consumer_warps(bound) * bound.hardware.warp_size->value);
 }
 
-SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy) {
-  SpilledBytes spills;
+SpillTraffic spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy) {
+  SpillTraffic spills;
   const double frame = block_frame_bytes(bound);
   if (frame == 0) return spills;
   const LocalMemory& local = bound.variant->local;

@@ -9,7 +9,7 @@
 
 namespace tilescope {
 
-struct SpilledBytes {
+struct SpillTraffic {
   LocalTraffic local;
   std::int64_t block_frame = 0;  // bytes of a block's frame
   double at_once = 0;            // bytes of the frames of all blocks that run at once
@@ -19,6 +19,6 @@ struct SpilledBytes {
 };
 // Bytes of a block's frame in local memory; 0: nothing is spilled, or it is not known how much.
 double block_frame_bytes(const BoundIsland& bound);
-SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy);
+SpillTraffic spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy);
 
 }  // namespace tilescope
