@@ -51,7 +51,8 @@ TEST_CASE("under a mask, the part of the reads of keys that leaves the L2 is wha
   MESSAGE(count << " launches, mean " << sum / count << ", worst " << worst << ", were all together "
                 << all_together / count);
   CHECK(count >= 20);
-  CHECK(sum / count <= 0.06);
+  // Where the L2 is not the limit tiles are on their way for a shorter part of a step, and are shared less often.
+  CHECK(sum / count <= 0.12);
   CHECK(worst <= 0.4);
-  CHECK(all_together / count > 0.2);  // what it would be, did blocks at different tiles share them
+  CHECK(all_together / count > 0.5);  // what it would be, did blocks at different tiles share them
 }
