@@ -169,7 +169,7 @@ class Sm {
     }
   }
 
-  // The oldest warp that can issue does, if the others have come as far (`in_order`) or do not see it. Returns when to
+  // The warp whose turn it is issues, if the others have come as far (`in_order`) or do not see it. Returns when to
   // look again.
   [[gnu::always_inline]] Ticks step(Scheduler& scheduler, const Ticks now, bool in_order) {
     if (scheduler.queued > 0) start_products(scheduler);
@@ -181,9 +181,7 @@ class Sm {
         Ticks free = part_free(scheduler, warp, *warp.op);
         if (free <= now) {
           const auto can = [&](const Warp& other) { return part_free(scheduler, other, *other.op) <= now; };
-          Warp& chosen = code_.turns          ? next_in_turn(scheduler, i, end, now, can)
-                         : code_.asynchronous ? furthest(i, end, now, can)
-                                              : first_asked(i, end, now);
+          Warp& chosen = next_warp(code_, scheduler, i, end, now, can);
           if (!in_order && chosen.op->in_order) return stops_ = true, now;
           issue(scheduler, chosen, now);
           if (scheduler.queued > 0) return now + ticks_a_clock;  // products start
@@ -257,10 +255,7 @@ class Sm {
     if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
     if (!beside) product += op.holds_product & -static_cast<Ticks>(product > now);
-    else if (Ports::needed(op)) {
-      const Ticks delay = scheduler.ports.delay(op);
-      scheduler.ports.take(op, now), product += delay, scheduler.products += delay;
-    }
+    else if (Ports::needed(op)) product += scheduler.take_ports(op, now);
     return end;
   }
 

@@ -94,4 +94,11 @@ inline Warp& first_asked(Warp* const* oldest, Warp* const* end, Ticks now) {
   return *chosen;
 }
 
+template <class Can>
+Warp& next_warp(const SmCode& code, const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now,
+                const Can& can) {
+  if (code.turns) return next_in_turn(scheduler, oldest, end, now, can);
+  return code.asynchronous ? furthest(oldest, end, now, can) : first_asked(oldest, end, now);
+}
+
 }  // namespace tilescope::sm_state

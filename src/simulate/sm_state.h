@@ -91,6 +91,12 @@ struct Scheduler {
   Ticks next = 0;        // when something may issue
 
   bool beside_product(Ticks now) const { return products > now; }
+  // Returns how much later the next product starts.
+  Ticks take_ports(const SmOperation& op, Ticks now) {
+    const Ticks delay = ports.delay(op);
+    ports.take(op, now), products += delay;
+    return delay;
+  }
   bool needs_ports(const SmOperation& op, Ticks now) const { return beside_product(now) && Ports::needed(op); }
 };
 

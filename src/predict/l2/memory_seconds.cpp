@@ -7,8 +7,8 @@
 
 #include "base/checked.h"
 #include "predict/grid/block_order.h"
-#include "predict/point/mechanisms.h"
 #include "predict/l2/read_together.h"
+#include "predict/point/mechanisms.h"
 #include "predict/point/products.h"
 #include "predict/traffic/sectors.h"
 
@@ -41,6 +41,16 @@ double leaving(const BoundIsland& bound, int array, std::int64_t at_work) {
   return 1 / asked_together(static_cast<double>(at_work) / tiles_at_work(bound, id, at_work), groups);
 }
 
+// A bit for each loop of the nest that moves a streamed array; 0: it is not streamed.
+std::uint32_t loops_of(const BoundIsland& bound, int array) {
+  if (array < 0 || !bound.streams(static_cast<ArrayId>(array))) return 0;
+  const AxisBits axes = bits(bound.plan.schedule.diagram.array(static_cast<ArrayId>(array)).axes);
+  std::uint32_t loops = 0;
+  for (std::size_t i = 0; i < bound.nest.loop_count; ++i)
+    if (Nest::carries(axes, bound.nest.loops[i])) loops |= 1U << i;
+  return loops;
+}
+
 // s in which the L2 serves so many bytes that units read. What units of one group ask for together leaves the L2 once:
 // streamed tiles, of which several units read the same at about the same time. None gets more than all of them reading
 // the same bytes.
@@ -49,11 +59,13 @@ double l2_read_seconds(const BoundIsland& bound, const LaunchCounts& counts, dou
   const double each = bytes / l2.read_private->value;
   if (!l2.read_shared || !bound.hardware.l2_groups || !at_work(bound, Mechanism::shared_reads)) return each;
   const std::int64_t at_work = std::min(bound.nest.blocks(), resident_blocks(bound, counts.occupancy));
-  double all = 0, leave = 0;
+  double all = 0, leave = 0, part = 1;
+  std::uint32_t loops = 0;  // of the array before: arrays that move alike are read alike
   for (const Term& term : counts.terms) {
     if (term.boundary != Boundary::l2 || term.direction != Direction::read) continue;
-    all += static_cast<double>(term.bytes);
-    leave += static_cast<double>(term.bytes) * leaving(bound, term.array, at_work);
+    if (const std::uint32_t own = loops_of(bound, term.array); own == 0 || own != loops)
+      loops = own, part = leaving(bound, term.array, at_work);
+    all += static_cast<double>(term.bytes), leave += static_cast<double>(term.bytes) * part;
   }
   return all > 0 ? std::max(each * leave / all, bytes / l2.read_shared->value) : each;
 }

@@ -35,7 +35,10 @@ double total_seconds(std::span<const LaunchTime> launches, double hz, double gap
 
 LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Placement& placed) {
   const BoundIsland& bound = launch.bound;
-  LaunchTime time{.clocks = placed.clocks, .busy_clocks = placed.busy, .highest_hz = launch.highest_hz, .memory_hz = launch.memory_hz};
+  LaunchTime time{.clocks = placed.clocks,
+                  .busy_clocks = placed.busy,
+                  .highest_hz = launch.highest_hz,
+                  .memory_hz = launch.memory_hz};
   if (at_work(bound, Mechanism::first_tiles)) time.start = first_tiles(bound, launch.counts);
   if (step.cold_extra > 0) {
     const std::int64_t waves = ceil_div(grid_blocks(bound), bound.hardware.units.value * launch.resident());

@@ -10,11 +10,11 @@
 namespace tilescope {
 
 struct LaunchTime {
-  double clocks = 0;          // from the first block's start to the last one's end
-  double busy_clocks = 0;     // that an SM then holds a block, mean over the SMs
-  double memory_seconds = 0;  // s of the slower of memory and L2
-  double highest_hz = 0;      // the clock falls to this where tensor cores work, whatever the power
-  double memory_hz = 0;       // see LaunchAtSm
+  double clocks = 0;              // from the first block's start to the last one's end
+  double busy_clocks = 0;         // that an SM then holds a block, mean over the SMs
+  double memory_seconds = 0;      // s of the slower of memory and L2
+  double highest_hz = 0;          // the clock falls to this where tensor cores work, whatever the power
+  double memory_hz = highest_hz;  // see LaunchAtSm
   FirstTiles start = {};
   double ramp_seconds = 0;  // until memory delivers at its rate; 0: L2 is slower, or the profile does not say
   double busy_share = 1;    // of a stream's time that an SM has blocks, for memory does not serve all alike
