@@ -42,56 +42,49 @@ inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, cons
 }
 
 inline bool is_served_in_line(SmPart part) { return part == SmPart::xu || part == SmPart::alu; }
+inline bool in_line(const Warp& a, const Warp& b) { return a.op->part == b.op->part && is_served_in_line(a.op->part); }
 inline Ticks asked(const Warp& warp) { return warp.at - warp.causes[index_of(SmWait::pipe)]; }
+
+// Of the warps that can issue, the one that goes before the others; the oldest of equal ones. `oldest`: the first that
+// can.
+template <class Can, class Before>
+Warp& first_of(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can, const Before& before) {
+  Warp* chosen = *oldest;
+  for (Warp* const* i = oldest + 1; i < end; ++i)
+    if (Warp& other = **i; other.at <= now && can(other) && before(other, *chosen)) chosen = &other;
+  return *chosen;
+}
 
 // Where products are asynchronous the warp goes first that has come furthest in its pass; special functions and integer
 // operations are served in the order in which warps ask. A rule and no measured number, for blocks that run free of
 // each other: which of them goes first follows from how far they are apart, and that is not known.
 template <class Can>
 Warp& furthest(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
-  Warp* chosen = *oldest;
-  for (Warp* const* i = oldest + 1; i < end; ++i) {
-    Warp& other = **i;
-    if (other.at > now || !can(other)) continue;
-    const bool in_line = other.op->part == chosen->op->part && is_served_in_line(other.op->part);
-    if (in_line ? asked(other) < asked(*chosen) : other.next > chosen->next) chosen = &other;
-  }
-  return *chosen;
+  return first_of(oldest, end, now, can,
+                  [](const Warp& a, const Warp& b) { return in_line(a, b) ? asked(a) < asked(b) : a.next > b.next; });
 }
 
 // Where warpgroups take turns at products the warp that issued last goes on while it can, unless its code says that it
 // yields; after that the warp that has waited longest goes first, else the one that issued last before. Special
 // functions and integer operations are served in the order in which warps ask. Microbenchmark on an H100 and an H200:
-// time stamps in the code of one to three warps of a scheduler (validate/tools/sm_rules/issue_order.cu). `oldest`: the
-// first that can issue.
+// time stamps in the code of one to three warps of a scheduler (validate/tools/sm_rules/issue_order.cu).
 template <class Can>
 Warp& next_in_turn(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
   Warp* const last = scheduler.last;
   if (last && !scheduler.yielded && last->op->part != SmPart::xu && last->at <= now && can(*last)) return *last;
-  Warp* chosen = *oldest;
-  for (Warp* const* i = oldest + 1; i < end; ++i) {
-    Warp& other = **i;
-    if (other.at > now || !can(other)) continue;
-    const bool in_line = other.op->part == chosen->op->part && is_served_in_line(other.op->part);
-    const bool sooner = asked(other) < asked(*chosen);
-    const bool better = scheduler.yielded ? chosen == last || (&other != last && sooner)
-                        : in_line         ? sooner
-                                          : other.issued > chosen->issued;
-    if (better) chosen = &other;
-  }
-  return *chosen;
+  return first_of(oldest, end, now, can, [&](const Warp& a, const Warp& b) {
+    if (scheduler.yielded) return &b == last || (&a != last && asked(a) < asked(b));
+    return in_line(a, b) ? asked(a) < asked(b) : a.issued > b.issued;
+  });
 }
 
 // Special functions and integer operations are served in the order in which warps ask: microbenchmark on an H100, up
-// to four warps with equal work on one of these pipes end within 4 % of each other. `oldest`: the first that can
-// issue.
+// to four warps with equal work on one of these pipes end within 4 % of each other.
 inline Warp& first_asked(Warp* const* oldest, Warp* const* end, Ticks now) {
-  Warp* chosen = *oldest;
-  const SmPart part = chosen->op->part;
-  if (!is_served_in_line(part)) return *chosen;
-  for (Warp* const* i = oldest + 1; i < end; ++i)
-    if (Warp& other = **i; other.at <= now && other.op->part == part && asked(other) < asked(*chosen)) chosen = &other;
-  return *chosen;
+  const SmPart part = (*oldest)->op->part;
+  if (!is_served_in_line(part)) return **oldest;
+  const auto can = [&](const Warp& warp) { return warp.op->part == part; };
+  return first_of(oldest, end, now, can, [](const Warp& a, const Warp& b) { return asked(a) < asked(b); });
 }
 
 template <class Can>

@@ -30,11 +30,9 @@ double l2_bandwidth(const HardwareProfile& hardware) {
   return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
 }
 
-// Of the reads of an array (none: -1), the part that leaves the L2. Blocks whose rows begin or end at different tiles
-// are at different ones.
-double leaving(const BoundIsland& bound, int array, std::int64_t at_work) {
-  const auto id = static_cast<ArrayId>(array);
-  if (array < 0 || !bound.streams(id)) return 1;
+// Of the reads of a streamed array, the part that leaves the L2. Blocks whose rows begin or end at different tiles are
+// at different ones.
+double leaving(const BoundIsland& bound, ArrayId id, std::int64_t at_work) {
   const std::size_t groups = bound.hardware.l2_groups->value.size();
   if (bound.point.l2 == L2Model::walk && bound.nest.guarded())
     if (const std::optional<double> part = part_that_leaves(bound, id, at_work, groups)) return *part;
@@ -63,8 +61,8 @@ double l2_read_seconds(const BoundIsland& bound, const LaunchCounts& counts, dou
   std::uint32_t loops = 0;  // of the array before: arrays that move alike are read alike
   for (const Term& term : counts.terms) {
     if (term.boundary != Boundary::l2 || term.direction != Direction::read) continue;
-    if (const std::uint32_t own = loops_of(bound, term.array); own == 0 || own != loops)
-      loops = own, part = leaving(bound, term.array, at_work);
+    if (const std::uint32_t own = loops_of(bound, term.array); own != loops)
+      loops = own, part = own == 0 ? 1 : leaving(bound, static_cast<ArrayId>(term.array), at_work);
     all += static_cast<double>(term.bytes), leave += static_cast<double>(term.bytes) * part;
   }
   return all > 0 ? std::max(each * leave / all, bytes / l2.read_shared->value) : each;

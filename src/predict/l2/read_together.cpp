@@ -11,26 +11,30 @@
 namespace tilescope {
 namespace {
 
-// A block reads tiles [first, end) of a stream. `time`: when it would be at tile 0, in thirds of two steps: on an H100
-// two SMs of a group that ask for a tile a step apart are served one after the other, and with all distances as likely
-// together as often as those would be that are within a third of a step (validate/tools/sm_rules/tile_sharers.cu).
+// Steps. Two blocks get a tile together if they ask for it less than a third of a step apart. Measured with blocks that
+// begin anywhere in a stream, on an H100 and an H200 (validate/tools/sm_rules/tile_sharers.cu).
 constexpr double together = 2.0 / 3;
+
+// A block reads tiles [first, end) of a stream, a tile a step. `time`: in units of `together`, when it is at tile 0, or
+// would be. Blocks of one stream and time read their common tiles together.
 struct Reader {
   std::int64_t stream, time, first, end;
   auto key() const { return std::pair(stream, time); }
 };
 
-// The stream loop that moves the array, if it is the only stream loop.
+// The stream loop that moves the array, if no other one has steps and it is the innermost.
 std::optional<std::size_t> only_stream(const BoundIsland& bound, ArrayId id) {
   const AxisBits axes = bits(bound.plan.schedule.diagram.array(id).axes);
-  std::optional<std::size_t> found;
+  std::optional<std::size_t> found, innermost;
   for (std::size_t i = 0; i < bound.nest.loop_count; ++i) {
     const BoundLoop& loop = bound.nest.loops[i];
-    if (loop.group || loop.trips == 1) continue;
+    if (loop.group) continue;
+    innermost = i;
+    if (loop.trips == 1) continue;
     if (found || !Nest::carries(axes, loop)) return std::nullopt;
     found = i;
   }
-  return found;
+  return found == innermost ? found : std::nullopt;
 }
 
 std::int64_t stream_of(const BoundIsland& bound, AxisBits axes, const BlockPlace& place) {
