@@ -127,10 +127,6 @@ void all() {
 }
 
 int main() {
-  CHECK(cudaMalloc(&out, host.size() * 4));
-  cudaDeviceProp prop{};
-  CHECK(cudaGetDeviceProperties(&prop, 0));
-  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
-  std::printf("%s, %d SMs\n", prop.name, prop.multiProcessorCount);
+  out = begin(host.size());
   all<add>(), all<most>(), all<ex2>(), all<both>(), all<exps>(), all<mma>(), all<mma_add>();
 }

@@ -17,6 +17,17 @@ using namespace tilescope::kernels::device;
     if (e_ != cudaSuccess) std::printf("%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e_)), std::exit(3); \
   } while (0)
 
+// What a program begins with: prints the GPU, and each case as it comes. Returns room for so many results.
+inline unsigned* begin(std::size_t results) {
+  unsigned* out = nullptr;
+  CHECK(cudaMalloc(&out, results * sizeof *out));
+  cudaDeviceProp prop{};
+  CHECK(cudaGetDeviceProperties(&prop, 0));
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
+  std::printf("%s, %d SMs\n", prop.name, prop.multiProcessorCount);
+  return out;
+}
+
 __device__ __forceinline__ unsigned now() {
   unsigned t;
   asm volatile("mov.u32 %0, %%clock;" : "=r"(t)::"memory");

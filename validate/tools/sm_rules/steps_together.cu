@@ -86,11 +86,7 @@ void measure() {
 }
 
 int main() {
-  CHECK(cudaMalloc(&out, host.size() * 4));
-  cudaDeviceProp prop{};
-  CHECK(cudaGetDeviceProperties(&prop, 0));
-  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
-  std::printf("%s, %d SMs\n", prop.name, prop.multiProcessorCount);
+  out = begin(host.size());
   measure<16, 32, 0>(), measure<32, 16, 0>(), measure<32, 32, 0>(), measure<48, 16, 0>();
   measure<16, 32, 4>(), measure<32, 16, 2>(), measure<32, 32, 4>(), measure<32, 32, 8>(), measure<48, 16, 4>();
 }

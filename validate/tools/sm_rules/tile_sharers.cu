@@ -19,8 +19,8 @@ struct Stream {  // of a block: tile (first + i) % count from `base` on
   unsigned base, first, count, delay;
 };
 
-__global__ void __launch_bounds__(32, 2) copy(const unsigned char* from, const Stream* streams, int work, unsigned* out,
-                                              unsigned* sm, unsigned long long* ends) {
+__global__ void __launch_bounds__(32, 2)
+    copy(const unsigned char* from, const Stream* streams, int work, unsigned* out, unsigned* sm) {
   extern __shared__ __align__(1024) unsigned char dynamic[];
   __shared__ __align__(8) unsigned long long full[stages];
   const std::uint32_t to = (shared_at(dynamic) + 127) & ~127u, barrier = shared_at(full);
@@ -51,9 +51,6 @@ __global__ void __launch_bounds__(32, 2) copy(const unsigned char* from, const S
     if ((i + 1) % (steps / parts) == 0) {
       const unsigned t = now();
       out[blockIdx.x * parts + i / (steps / parts)] = t - last, last = t;
-      unsigned long long g;
-      asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(g));
-      ends[blockIdx.x * parts + i / (steps / parts)] = g;
     }
   }
 }
@@ -61,14 +58,13 @@ __global__ void __launch_bounds__(32, 2) copy(const unsigned char* from, const S
 const unsigned char* from;
 Stream* streams;
 unsigned *out, *sm;
-unsigned long long* ends;
 int sms;
 
 std::vector<unsigned> measure(const std::string& name, const std::vector<Stream>& of, int work) {
   const int blocks = static_cast<int>(of.size());
   CHECK(cudaMemcpy(streams, of.data(), of.size() * sizeof(Stream), cudaMemcpyHostToDevice));
   CHECK(cudaFuncSetAttribute(copy, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10));
-  for (int i = 0; i < 2; ++i) copy<<<blocks, 32, 100 << 10>>>(from, streams, work, out, sm, ends);
+  for (int i = 0; i < 2; ++i) copy<<<blocks, 32, 100 << 10>>>(from, streams, work, out, sm);
   CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
   std::vector<unsigned> clocks(blocks * parts), place(blocks);
@@ -105,7 +101,6 @@ int main() {
   CHECK(cudaMalloc(&streams, blocks * sizeof(Stream)));
   CHECK(cudaMalloc(&out, blocks * parts * 4));
   CHECK(cudaMalloc(&sm, blocks * 4));
-  CHECK(cudaMalloc(&ends, blocks * parts * 8));
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
   std::printf("%s, %d SMs\n", prop.name, sms);
   std::mt19937 random(7);

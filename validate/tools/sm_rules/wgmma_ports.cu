@@ -146,11 +146,7 @@ void cases() {
 }
 
 int main() {
-  CHECK(cudaMalloc(&out, host.size() * 4));
-  cudaDeviceProp prop{};
-  CHECK(cudaGetDeviceProperties(&prop, 0));
-  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
-  std::printf("%s, %d SMs\n", prop.name, prop.multiProcessorCount);
+  out = begin(host.size());
   cases<0, false>();
   cases<64, false>(), cases<128, true>(), cases<128, false>(), cases<64, true>(), cases<256, true>();
   cases<256, false>(), cases<96, false>(), cases<32, false>();
