@@ -10,6 +10,7 @@
 #include "kernel/describe/described_part.h"
 #include "kernel/describe/grid/described_order.h"
 #include "kernel/describe/nested/nested_description.h"
+#include "kernel/describe/step_program.h"
 #include "kernel/describe/work_rates.h"
 #include "kernel/descriptor/found.h"
 
@@ -160,6 +161,8 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
     part.add("smem_extra_bytes", tile.extra_smem, ValueSource::launch, "shared memory beside whole tiles");
   part.yes("persistent", facts.persistent && facts.pass == AttentionPass::forward,
            "the loop over keys stands in a loop over tiles");
+  if (facts.registers > 0 && !facts.consumer_registers)
+    part.add("registers", facts.registers, ValueSource::elf, "registers of a thread");
   part.add("overlap",
            facts.turns          ? turns_at(facts)
            : facts.barriers > 0 ? "lockstep"
@@ -358,7 +361,7 @@ Description describe_kernel(const DescribeInput& given) {
   describe_variant(input, tile, description);
   description.pass = input.facts.pass;
   description.work = work_rates(input.facts, tile.along_columns);
-  description.program = input.facts.program;
+  if (!has_open_passes(input.facts.program)) description.program = input.facts.program;
   return description;
 }
 

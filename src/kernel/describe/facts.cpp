@@ -269,6 +269,7 @@ AttentionFacts with_head_dims(AttentionFacts facts, std::int64_t head_dim, std::
   if (facts.depth_of_pass == 0) return facts;
   const std::int64_t passes = (head_dim + facts.depth_of_pass - 1) / facts.depth_of_pass;
   for (const auto& [pipe, count] : facts.score_pass) facts.step[pipe] += passes * count;
+  facts.program = with_passes(std::move(facts.program), InnerLoop::scores, passes);
   facts.head_dim = head_dim, facts.v_head_dim = v_head_dim;
   facts.depth_of_pass = 0, facts.score_pass.clear();
   return facts;
@@ -315,7 +316,8 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.spilled_step = spilled(step), facts.spill_waits = waits_for_spills(loop_code(code, loop));
   add_outside(code, found, facts);
   facts.results_as = format_of_results(code);
-  facts.program = step_program(code, found);
+  const auto threads = static_cast<std::int64_t>(facts.loop_warps.size()) * warp_lanes;
+  facts.program = step_program(code, found, {.take_turns = facts.turns, .units = threads / facts.unit_threads});
   if (!found.values.a_loaded && !found.values.instruction.a_from_shared) share_columns(facts);
   return {.facts = std::move(facts)};
 }

@@ -88,8 +88,10 @@ double block_registers_capacity(const BoundIsland& bound) {
   return static_cast<double>(block) * 4;
 }
 
-// Of a thread; 0: not known.
+// Of a thread, as the descriptor states or the summary of the machine code; 0: not known.
 std::int64_t registers_of_code(const BoundIsland& bound) {
+  const std::int64_t stated = number_for(bound, bound.how.registers_of, bound.how.registers);
+  if (stated > 0) return stated;
   const InstanceCode* code = code_of(bound);
   return code ? code->registers : 0;
 }
@@ -178,9 +180,8 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound) {
   const std::int64_t threads =
       std::max<std::int64_t>(1, warps_of_block(bound)) * (hardware.warp_size ? hardware.warp_size->value : 32);
   Residency residency(hardware, Copied::blocks, threads);
-  std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers);
-  if (registers == 0 && !footprint.modelled) registers = registers_of_code(bound);
-  if (registers > 0) residency.limit_registers(threads * allocated_registers(hardware, registers));
+  if (const std::int64_t registers = registers_of_code(bound); registers > 0 && !footprint.modelled)
+    residency.limit_registers(threads * allocated_registers(hardware, registers));
   if (footprint.modelled) {
     const MemoryLevel* smem = hardware.level(LevelId::smem);
     if (smem && smem->capacity_bytes) residency.limit(fit_level(*smem, Copied::blocks, 0, footprint.smem.bytes));

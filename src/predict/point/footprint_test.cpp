@@ -121,6 +121,28 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("stated registers of a thread decide how many blocks an SM holds, as those of the machine code do") {
+  const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
+  const HardwareProfile hardware = find_profile("h200_sxm", root / "hardware");
+  Plan plan = load_plan_for_kernel("case_study", root);
+  KernelVariant& variant = plan.kernel.variants.front();
+  const auto blocks = [&] {
+    Prediction prediction;
+    predict(plan, hardware, point_of(plan, variant), prediction);
+    return prediction.islands.front().blocks_per_unit;
+  };
+  const std::int64_t of_code = variant.code.registers, built = blocks(), warps = variant.warps;
+  variant.code = {};
+  plan.kernel.islands.front().registers = of_code;
+  CHECK(blocks() == built);
+  for (const std::int64_t registers : {64, 128, 255}) {
+    plan.kernel.islands.front().registers = registers;
+    CHECK(blocks() <= 65536 / (32 * warps * registers));
+  }
+  plan.kernel.islands.front().registers = 255;
+  CHECK(blocks() == 65536 / (32 * warps * 256));
+}
+
 TEST_CASE("shared memory beside the tiles may vary with the stages: a variant states its own") {
   const Plan plan = plan_of(R"(schedule: flash2
 dtypes: [fp16]

@@ -1,5 +1,7 @@
 #include "kernel/describe/nested/nested_description.h"
 
+#include "kernel/describe/step_program.h"
+
 namespace tilescope {
 
 DescribeInput with_launched_dims(DescribeInput input, std::vector<MissingValue>& missing) {
@@ -23,7 +25,9 @@ DescribeInput with_launched_dims(DescribeInput input, std::vector<MissingValue>&
 
 void add_value_passes(const BlockTile& tile, AttentionFacts& facts) {
   if (facts.value_depth == 0) return;
-  for (const auto& [pipe, count] : facts.value_pass) facts.step[pipe] += tile.tile_kv / facts.value_depth * count;
+  const std::int64_t passes = tile.tile_kv / facts.value_depth;
+  for (const auto& [pipe, count] : facts.value_pass) facts.step[pipe] += passes * count;
+  facts.program = with_passes(std::move(facts.program), InnerLoop::values, passes);
 }
 
 // Units share the products' tiles as the code says. The columns are what is left of the units, if all have some.
