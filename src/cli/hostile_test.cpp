@@ -126,8 +126,9 @@ TEST_CASE("what is no file is refused by its name, and endless ones are not read
   }
   check_refused("sweep merge /dev/zero -o " + folder / "merged.csv",
                 "/dev/zero: error: holds a zero byte: it is damaged");
-  check_refused("capture -o " + loop + " -- true",
-                loop + "/capture.jsonl: error: cannot be used: Too many levels of symbolic links");
+  if (run_program("--version").out.find("built without CUDA") == std::string::npos)  // else it cannot capture at all
+    check_refused("capture -o " + loop + " -- true",
+                  loop + "/capture.jsonl: error: cannot be used: Too many levels of symbolic links");
 }
 
 TEST_CASE("import refuses a wrong kernel or GPU once, not launch by launch") {

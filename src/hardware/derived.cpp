@@ -131,7 +131,8 @@ void apply_rule(const RateRule& rule, HardwareProfile& profile, const std::vecto
   });
 }
 
-// Clocks between m16n8k16 (8 bits: k32) of a sub-partition and between m64nNk16 of a unit, at the tensor cores' rate.
+// Clocks between m16n8k16 (8 bits: k32) of a sub-partition and between m64nNk16 (8 bits: k32) of a unit, at the tensor
+// cores' rate.
 constexpr double mma_flop = 2.0 * 16 * 8 * 16, wgmma_flop_a_column = 2.0 * 64 * 16;
 constexpr const char* of_nearest = "as on the nearest measured GPU";
 constexpr std::array<std::int64_t, 5> wgmma_columns{64, 96, 128, 192, 256};
@@ -151,16 +152,19 @@ double mma_interval(const HardwareProfile& profile, Format format, double full_r
 void derive_matrix_rates(HardwareProfile& profile, const std::vector<HardwareProfile>& others) {
   if (!has_matrix_rule(profile)) return;
   auto& tensor = profile.measured->tensor;
-  for (const Format format : {Format::fp16, Format::bf16}) {
+  for (const Format format : {Format::fp16, Format::bf16, Format::fp8_e4m3}) {
     const auto rate = profile.tensor_flop_per_cycle.find(format);
     if (rate == profile.tensor_flop_per_cycle.end()) continue;
-    tensor.mma.try_emplace(format, Sourced<double>{mma_interval(profile, format, rate->second.value), derived_source});
+    if (bits(format) == 16)
+      tensor.mma.try_emplace(format,
+                             Sourced<double>{mma_interval(profile, format, rate->second.value), derived_source});
     if (!has_wgmma(profile)) continue;
+    const double flop_a_column = wgmma_flop_a_column * 16 / bits(format);
     for (const auto& by_operand : {&tensor.wgmma_smem, &tensor.wgmma_register})
       for (const std::int64_t columns : wgmma_columns)
         (*by_operand)[format].try_emplace(
             columns,
-            Sourced<double>{wgmma_flop_a_column * static_cast<double>(columns) / rate->second.value, derived_source});
+            Sourced<double>{flop_a_column * static_cast<double>(columns) / rate->second.value, derived_source});
   }
   // A result comes so many clocks after the instruction's own as on the nearest measured GPU.
   const RateRule nearest{"", [](const HardwareProfile&) { return 1.0; }, RuleDonors::measured, {}};

@@ -32,6 +32,11 @@ double exp2_lanes(const Profile& p) { return value_of(p.exp2_per_cycle); }
 double half_rate(const Profile&) { return 64; }
 double quarter_rate(const Profile&) { return 32; }
 double eighth_rate(const Profile&) { return 16; }
+double issue_lanes(const Profile& p) {
+  return p.schedulers_per_unit && p.warp_size ? static_cast<double>(p.schedulers_per_unit->value * p.warp_size->value)
+                                              : 0;
+}
+double smem_rate(const Profile& p) { return value_of(level_of(p, LevelId::smem).bandwidth_bytes_per_cycle); }
 
 // L1 and shared memory of an SM (cuda_occupancy.h).
 double l1_and_shared(const Profile& p) {
@@ -97,31 +102,49 @@ const std::vector<RateRule>& rate_rules() {
        measured,
        {"l2.gone", "l2.written"}},
       // A multiprocessor
-      {of_donor, as_it_is_there, measured, {"smem.latency", "smem.cp_async"}},
+      {"bandwidth of shared memory (levels.smem)", smem_rate, none, {"smem.store"}},
+      {of_donor,
+       as_it_is_there,
+       measured,
+       {"smem.latency", "smem.latency_wide", "smem.ldmatrix", "smem.stmatrix", "smem.cp_async"}},
       {of_donor,
        as_it_is_there,
        measured,
        {"local.store", "local.store_one_warp", "local.latency", "local.latency_l1"}},
       {"L1 and shared memory of the compute capability (cuda_occupancy.h)", l1_and_shared, none, {"local.l1"}},
       {"lanes of the special-function unit (compute.exp2)", exp2_lanes, none, {"pipes.ex2"}},
-      {"fp32 lanes (compute.fp32)", fp32_lanes, none, {"pipes.ffma"}},
-      {"64 lanes a clock (CUDA programming guide, table of arithmetic throughput)", half_rate, none, {"pipes.max"}},
+      {"16 lanes a clock (CUDA programming guide, table of arithmetic throughput)",
+       eighth_rate,
+       none,
+       {"pipes.rcp", "pipes.lg2"}},
+      {"fp32 lanes (compute.fp32)", fp32_lanes, none, {"pipes.ffma", "pipes.fadd", "pipes.fmul"}},
+      {"64 lanes a clock (CUDA programming guide, table of arithmetic throughput)",
+       half_rate,
+       none,
+       {"pipes.max", "pipes.lop3", "pipes.iadd3"}},
       {"64 results a clock (CUDA programming guide, table of arithmetic throughput)",
        half_rate,
        none,
-       {"pipes.cvt_f16x2"},
+       {"pipes.cvt_f16x2", "pipes.cvt_bf16x2"},
        8.0},
       {"16 results a clock (CUDA programming guide, table of arithmetic throughput)",
        eighth_rate,
        none,
-       {"pipes.cvt_f16x2"},
+       {"pipes.cvt_f16x2", "pipes.cvt_bf16x2"},
        0,
        7.5},
+      {of_donor, as_it_is_there, measured, {"pipes.cvt_e4m3x2"}, 8.9},
+      {of_donor, as_it_is_there, measured, {"pipes.prmt"}},
+      {"warp instructions that the schedulers issue (compute.schedulers)", issue_lanes, none, {"pipes.issue"}},
       {"32 lanes a clock (CUDA programming guide, table of arithmetic throughput)",
        quarter_rate,
        none,
        {"pipes.shuffle"}},
-      {of_donor, as_it_is_there, measured, {"chains.ffma", "chains.ex2", "chains.max", "chains.shuffle"}},
+      {of_donor,
+       as_it_is_there,
+       measured,
+       {"chains.ffma", "chains.ex2", "chains.max", "chains.shuffle", "chains.ldmatrix", "chains.movmatrix",
+        "chains.constant", "chains.operands_read"}},
       {of_donor,
        as_it_is_there,
        measured,

@@ -98,13 +98,16 @@ void read_barriers(const MeasuredRates::ByCount& measured, const HardwareProfile
   limits.barrier_latency = ticks(short_time.value - slot * static_cast<double>(few));
 }
 
-// In clocks. Memory adds what it adds to the latency of a bulk copy, at the clock of light tensor load.
+// In clocks. Memory adds what it adds to the latency of a bulk copy, at the clock of light tensor load; on GPUs without
+// bulk copies, what it adds to a load's.
 double copy_latency(const HardwareProfile& hardware, CopySource source) {
   const MeasuredRates& rates = *hardware.measured;
   const double l2 = (needed(rates.l2.latency_near, hardware, "l2.latency_near") +
                      needed(rates.l2.latency_far, hardware, "l2.latency_far")) /
                     2;
   if (source == CopySource::l2) return l2;
+  if (!rates.tma.latency_hbm && rates.hbm.latency && hardware.boost_hz)
+    return std::max(l2, rates.hbm.latency->value * hardware.boost_hz->value);
   const double seconds = needed(rates.tma.latency_hbm, hardware, "tma.latency_hbm") -
                          needed(rates.tma.latency_l2, hardware, "tma.latency_l2");
   return l2 + seconds * needed(rates.clock.tensor_most, hardware, "clock.tensor_most");
@@ -162,6 +165,16 @@ void SmMachine::add_held(SmOperation& op) const {
   if (special && beside.wgmma_ex2) op.slower = ticks(beside.wgmma_ex2->value * clocks);
 }
 
+// Spilled registers: through the L1, which shared memory's ways serve, and stores on to the L2.
+void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const {
+  const auto& local = parts_->hardware.measured->local;
+  const double bytes = warp_threads * bytes_of_thread(instruction);
+  op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
+  const bool store = opcode_row(instruction.opcode).kind == K::store;
+  if (store && local.store) op.leaves = ticks(bytes / local.store->value);
+  if (!store && local.latency && local.latency_l1) op.missed = ticks(local.latency->value - local.latency_l1->value);
+}
+
 // No faster than its operands come from shared memory.
 void SmMachine::add_product(const MatrixInstruction& matrix, SmOperation& op) const {
   const Ticks fetched = ticks(static_cast<double>(matrix.shared_bytes()) / limits_.shared_bytes_a_clock);
@@ -200,6 +213,8 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     const double bytes = warp_threads * bytes_of_thread(instruction);
     op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
     op.copy = ticks(bytes / limits_.copy_bytes_a_clock);
+  } else if (opcode_row(instruction.opcode).memory == CodeMemory::local) {
+    add_local(instruction, op);
   } else if (instruction.opcode == "LDGDEPBAR") {
     op.effect = SmEffect::copy_group, op.number = op.result_board, op.result_board = IssueControl::no_scoreboard;
   } else if (instruction.opcode == "DEPBAR") {

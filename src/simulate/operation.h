@@ -62,6 +62,8 @@ struct SmOperation {
   bool delayed = false;         // the same: by operations that use these ports
   double shared_part = 0;       // the same: of the bandwidth of shared memory
   Ticks copy = 0;               // of the way from the L2 into the SM
+  Ticks leaves = 0;             // of the way out of the SM: a store to local memory
+  Ticks missed = 0;             // longer that the result takes where the L1 lacks it: a load of local memory
 };
 
 // Where copies into shared memory find their data.
@@ -78,6 +80,7 @@ struct SmLimits {
   Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
   Ticks copy_latency = 0;                                   // of a copy
   Ticks copies_later = 0;                                   // see SmSteady::as_later; 0: not asked
+  double local_missed = 0;                                  // part of the loads of local memory that the L1 lacks
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
   int queue = 0;     // operations of the memory queue of a scheduler that wait to start
   int products = 1;  // asynchronous products of a warp without their results
@@ -110,6 +113,7 @@ class SmMachine {
  private:
   struct Parts;
   void add_held(SmOperation& op) const;
+  void add_local(const Instruction& instruction, SmOperation& op) const;
   void add_product(const MatrixInstruction& matrix, SmOperation& op) const;
 
   std::shared_ptr<const Parts> parts_;

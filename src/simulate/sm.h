@@ -57,8 +57,8 @@ struct SmSteady {
 // first warp, whose events are kept; below 0: the clocks alone, which takes half the time.
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
 
-// Clocks from the start of `blocks` blocks, which are resident together, until the last one ends. Each executes
-// `passes` of the loop; many are extrapolated. `as_later`: see SmSteady.
+// Clocks from start to end of the longest of `blocks` blocks, which are resident together. Each executes `passes` of
+// the loop; many are extrapolated. `as_later`: see SmSteady.
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
                        std::int64_t passes, bool* as_later = nullptr);
 

@@ -23,13 +23,13 @@ struct SmCode {
       for (const SmOperation& operation : *part) add(operation);
     if (loop_end > loop) operations[loop_end - 1].in_order = true;
     for (const SmOperation& op : program)
-      asynchronous |= op.effect == SmEffect::product, turns |= op.number == SmOperation::turn;
+      asynchronous |= op.effect == SmEffect::product, barriers |= op.effect == SmEffect::barrier_sync;
   }
 
   std::vector<CodeOperation> operations;
   std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last of all
   bool asynchronous = false;          // products of the pass
-  bool turns = false;                 // of warpgroups, in the pass
+  bool barriers = false;              // in the pass
 
  private:
   void add(const SmOperation& operation) {

@@ -55,21 +55,12 @@ Warp& first_of(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can,
   return *chosen;
 }
 
-// Where products are asynchronous the warp goes first that has come furthest in its pass; special functions and integer
-// operations are served in the order in which warps ask. A rule and no measured number, for blocks that run free of
-// each other: which of them goes first follows from how far they are apart, and that is not known.
-template <class Can>
-Warp& furthest(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
-  return first_of(oldest, end, now, can,
-                  [](const Warp& a, const Warp& b) { return in_line(a, b) ? asked(a) < asked(b) : a.next > b.next; });
-}
-
-// Where warpgroups take turns at products the warp that issued last goes on while it can, unless its code says that it
-// yields; after that the warp that has waited longest goes first, else the one that issued last before. Special
+// Where products are asynchronous the warp that issued last goes on while it can, unless its code says that it yields;
+// after that the warp that has waited longest goes first, else the one that issued last before. Special
 // functions and integer operations are served in the order in which warps ask. Microbenchmark on an H100 and an H200:
 // time stamps in the code of one to three warps of a scheduler (validate/tools/sm_rules/issue_order.cu).
 template <class Can>
-Warp& next_in_turn(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
+Warp& last_or_longest(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
   Warp* const last = scheduler.last;
   if (last && !scheduler.yielded && last->op->part != SmPart::xu && last->at <= now && can(*last)) return *last;
   return first_of(oldest, end, now, can, [&](const Warp& a, const Warp& b) {
@@ -90,8 +81,7 @@ inline Warp& first_asked(Warp* const* oldest, Warp* const* end, Ticks now) {
 template <class Can>
 Warp& next_warp(const SmCode& code, const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now,
                 const Can& can) {
-  if (code.turns) return next_in_turn(scheduler, oldest, end, now, can);
-  return code.asynchronous ? furthest(oldest, end, now, can) : first_asked(oldest, end, now);
+  return code.asynchronous ? last_or_longest(scheduler, oldest, end, now, can) : first_asked(oldest, end, now);
 }
 
 }  // namespace tilescope::sm_state

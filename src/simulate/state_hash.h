@@ -16,6 +16,7 @@ class StateHash {
   // `copies`, `copied`: the end of the warp's copies and of their groups.
   void add(const Warp& warp, Ticks copies, const Groups& copied) {
     add(warp.next), later(warp.at), later(copies);
+    add(warp.causes[index_of(SmWait::pipe)]), add(now_ - warp.issued);  // who goes first
     for (std::size_t board = 0; board < IssueControl::no_scoreboard; ++board) later(warp.boards[board]);
     for (const Ticks end : copied.ends) later(end);
     const Products& products = warp.products;

@@ -38,14 +38,20 @@ class Fingerprint {
 
 std::uint64_t fingerprint(const HardwareProfile& hardware) {
   Fingerprint all;
-  all.add(hardware.schedulers_per_unit), all.add(hardware.warp_size);
+  all.add(hardware.schedulers_per_unit), all.add(hardware.warp_size), all.add(hardware.boost_hz);
   visit_measured(*hardware.measured, [&](const auto&, const auto&, const auto&, const auto& field) { all.add(field); });
   return all.value();
 }
 
 bool has_memory_latency(const HardwareProfile& hardware) {
   const MeasuredRates& m = *hardware.measured;
-  return m.tma.latency_hbm && m.tma.latency_l2 && m.clock.tensor_most;
+  return m.tma.latency_hbm ? m.tma.latency_l2 && m.clock.tensor_most : m.hbm.latency && hardware.boost_hz;
+}
+
+SmLimits limits_of(const SmMachine& machine, const StepQuestion& question) {
+  SmLimits limits = machine.limits();
+  limits.local_missed = question.local_missed / 100.0;
+  return limits;
 }
 
 // Lines before the first copy.
@@ -137,7 +143,7 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
                                const HardwareProfile& hardware, std::uint64_t gpu) const {
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
-  SmLimits limits = own.limits();
+  SmLimits limits = limits_of(own, question);
   if (question.copies_from == CopySource::l2 && has_memory_latency(hardware))
     limits.copies_later = machine(gpu, CopySource::hbm, hardware).limits().copy_latency - limits.copy_latency;
   const auto of = [&](const std::vector<StepLine>& lines) {
@@ -192,7 +198,7 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
     loop.path.push_back(i);
   }
   sm.code = step_text::operations(machine, *program, program->step, question.warps);
-  loop.steady = simulate_steady(sm, machine.limits(), question.resident, event_passes);
+  loop.steady = simulate_steady(sm, limits_of(machine, question), question.resident, event_passes);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,
                        .warps = question.warps,

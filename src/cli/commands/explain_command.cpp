@@ -22,8 +22,9 @@ std::string simulated_code(const Arguments& arguments, const Answer& a, const St
   constexpr int shown_passes = 4;
   std::string text;
   for (const BoundIsland& bound : bind_islands(a.plan, a.hardware, a.point)) {
-    const std::int64_t resident = a.prediction.islands[static_cast<std::size_t>(bound.number)].blocks_per_unit;
-    const auto question = step_question(bound, std::max<std::int64_t>(1, resident), CopySource::hbm);
+    const IslandPrediction& predicted = a.prediction.islands[static_cast<std::size_t>(bound.number)];
+    const std::int64_t resident = std::max<std::int64_t>(1, predicted.blocks_per_unit);
+    const auto question = step_question(bound, resident, CopySource::hbm, predicted.local);
     if (!question) continue;
     const auto listed = a.plan.steps->listed(*question, a.hardware, arguments.has("timeline") ? shown_passes : 0);
     if (arguments.has("code")) text += simulation_text(listed.code, listed.simulation, true, style);

@@ -11,7 +11,8 @@
 namespace tilescope {
 namespace {
 
-// Whether all rates of a simulation were measured on the GPU: no rule derives most of them.
+// Whether the profile has all rates of a simulation. Rules derive those that an NVIDIA GPU's lacks
+// (hardware/derived.h).
 bool has_rates(const HardwareProfile& hardware) {
   if (!hardware.measured) return false;
   const MeasuredRates& m = *hardware.measured;
@@ -21,12 +22,11 @@ bool has_rates(const HardwareProfile& hardware) {
   const auto all = [](std::initializer_list<const MeasuredRates::Value*> values) {
     return std::all_of(values.begin(), values.end(), [](const auto* value) { return value->has_value(); });
   };
-  return m.sync.block_barrier.size() > 1 &&
-         all({&m.l2.latency_near, &m.l2.latency_far, &m.tma.latency_l2, &m.tma.latency_hbm, &m.clock.tensor_most,
-              &m.local.latency_l1}) &&
+  return m.sync.block_barrier.size() > 1 && (m.tma.latency_hbm ? m.tma.latency_l2 : m.hbm.latency).has_value() &&
+         all({&m.l2.latency_near, &m.l2.latency_far, &m.clock.tensor_most, &m.local.latency_l1}) &&
          all({&s.store, &s.latency, &s.latency_wide, &s.ldmatrix, &s.stmatrix, &s.cp_async}) &&
          all({&p.ex2, &p.rcp, &p.lg2, &p.ffma, &p.fadd, &p.fmul, &p.max, &p.lop3, &p.iadd3, &p.prmt, &p.cvt_f16x2,
-              &p.cvt_bf16x2, &p.cvt_e4m3x2, &p.shuffle, &p.issue}) &&
+              &p.cvt_bf16x2, &p.shuffle, &p.issue}) &&
          all({&c.ffma, &c.ex2, &c.shuffle, &c.ldmatrix, &c.movmatrix, &c.constant, &c.operands_read});
 }
 
@@ -44,7 +44,8 @@ double masked_part(const BoundIsland& bound) {
 
 }  // namespace
 
-std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source) {
+std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source,
+                                          const LocalTraffic& local) {
   if (!bound.how.uses_tensor_cores() || !bound.plan.steps) return std::nullopt;
   const KernelDescriptor& kernel = bound.plan.kernel;
   const InstanceCode* code = kernel.program.empty() ? code_of(bound) : nullptr;
@@ -53,14 +54,14 @@ std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t
                       .masked = false,
                       .warps = static_cast<int>(code ? code->warps : consumer_warps(bound)),
                       .resident = static_cast<int>(resident),
-                      .copies_from = source};
+                      .copies_from = source,
+                      .local_missed = local.loaded > 0 ? static_cast<int>(local.missed * 100 / local.loaded) : 0};
 }
 
 bool simulates(const BoundIsland& bound) {
   const SmEngine engine = bound.point.time.engine;
   if (engine == SmEngine::queues || (engine == SmEngine::best && !bound.plan.kernel.simulated)) return false;
   if (!has_rates(bound.hardware)) return false;
-  if (bound.variant && bound.variant->spills) return false;  // local memory is not simulated
   return step_question(bound, 1, CopySource::l2).has_value();
 }
 
@@ -68,7 +69,7 @@ double simulated_step(const LaunchAtSm& launch, std::int64_t resident, Inputs in
   const BoundIsland& bound = launch.bound;
   const double masked = masked_part(bound);
   const auto mean_step = [&](CopySource source) {
-    StepQuestion question = *step_question(bound, resident, source);
+    StepQuestion question = *step_question(bound, resident, source, launch.counts.local);
     const double whole = bound.plan.steps->clocks(question, bound.hardware);
     question.masked = true;
     return masked > 0 ? whole + masked * (bound.plan.steps->clocks(question, bound.hardware) - whole) : whole;

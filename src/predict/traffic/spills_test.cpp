@@ -194,7 +194,8 @@ TEST_CASE("the time of spilled registers includes bytes that leave the SM and wa
   HardwareProfile hardware = h200();
   hardware.measured->local.store->value = 64;
   const auto step_of = [&](LocalMemory local) {
-    const Predicted one = case_study(256, 64, hardware, [&](KernelVariant& variant) { variant.local = local; });
+    Predicted one = case_study(256, 64, hardware, [&](KernelVariant& variant) { variant.local = local; });
+    one.point.time.engine = SmEngine::queues;
     return sm_step(staged(one.plan, hardware, one.point).launches[0], 1024.0 * 64);
   };
   const SmStep dry = step_of({.frame = 2648});

@@ -1,0 +1,390 @@
+// One SM at work: what its warps issue, clock after clock.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "simulate/sm.h"
+#include "simulate/sm_code.h"
+#include "simulate/sm_counts.h"
+#include "simulate/sm_order.h"
+#include "simulate/sm_period.h"
+#include "simulate/state_hash.h"
+
+namespace tilescope::sm_state {
+
+// How groups of warps that nothing holds together begin: a group, clocks from one to the next.
+struct Apart {
+  int warps = 1;
+  Ticks clocks = 0;
+  bool as_later = true;  // see SmSteady
+};
+
+// `detailed`: what warps wait for is counted, and events can be kept; else clocks alone.
+template <bool detailed>
+class Sm {
+ public:
+  // `passes`: of each warp, before it goes on to the end of a block; 0: without end.
+  Sm(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks, std::int64_t passes,
+     int event_passes, const Apart& apart = {})
+      : code_(program.code, ends),
+        most_(passes),
+        warps_a_block_(program.warps),
+        limits_(limits),
+        blocks_(blocks),
+        event_passes_(event_passes),
+        warps_(static_cast<std::size_t>(program.warps * blocks)),
+        barriers_(static_cast<std::size_t>(blocks * block_barriers)),
+        counts_{.waited = std::vector<Waits>(program.code.size())},
+        as_later_(apart.as_later) {
+    for (std::size_t i = 0; i < warps_.size(); ++i) {
+      warps_[i].index = static_cast<int>(i), warps_[i].block = static_cast<int>(i) / program.warps;
+      warps_[i].op = code_.operations.data();
+      warps_[i].issued = warps_[i].started = static_cast<std::int64_t>(i) / apart.warps * apart.clocks;
+      schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(&warps_[i]);
+      prepare(warps_[i], 0);
+    }
+    used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
+    for (Barrier& barrier : barriers_) barrier.waiting.reserve(static_cast<std::size_t>(program.warps));
+    start_turns();
+  }
+
+  double run_blocks() {
+    for (Mark last; finished_ < std::ssize(warps_);) {
+      const std::int64_t before = warps_[0].passes;
+      advance();
+      if (warps_[0].passes == before || warps_[0].passes >= most_ - 1) continue;
+      const Mark mark = mark_now();
+      const std::int64_t more = leave_out(warps_, most_, mark.same(last, as_later_));
+      passes_ += more * std::ssize(warps_), left_out_ += more * (mark.clock - last.clock), last = mark;
+    }
+    return static_cast<double>(longest_ + left_out_) / static_cast<double>(ticks_a_clock);
+  }
+
+  // Whether no warp would have waited longer, and no state have repeated elsewhere, were copies later.
+  bool as_later() const { return asks_later() && as_later_; }
+
+  SmSteady run() {
+    SmSteady steady;
+    const Mark from = find_period(steady);
+    steady.as_later = as_later();
+    const std::int64_t period = passes_ - from.passes;
+    steady.passes = period / warps_a_block_;
+    steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
+                    static_cast<double>(ticks_a_clock * period);
+    if (detailed) count_period(period, steady);
+    return steady;
+  }
+
+ private:
+  // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
+  // where it does not repeat in time, the one after settling.
+  Mark find_period(SmSteady& steady) {
+    for (Marks marks(!detailed);;) {
+      const std::int64_t before = warps_[0].passes;
+      if (before >= most_passes) return marks.from();
+      advance();
+      if (warps_[0].passes == before) continue;
+      const Mark mark = mark_now();
+      steady.periodic = marks.repeats(mark, warps_[0].passes >= settling_passes, as_later_);
+      if (steady.periodic) return marks.from();
+    }
+  }
+
+  // The first warp has ended a pass.
+  Mark mark_now() {
+    if (!detailed) step_all(now_);
+    return {state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
+  }
+
+  // Runs through another period, and counts what is busy and what warps wait for.
+  void count_period(std::int64_t period, SmSteady& steady) {
+    const auto clocks = [](Ticks t) { return static_cast<double>(t) / static_cast<double>(ticks_a_clock); };
+    const Ticks start = now_;
+    const std::int64_t passes = passes_ + period, events = warps_[0].passes + event_passes_;
+    counts_.clear();
+    Ticks counted = 0;
+    for (keeps_events_ = event_passes_ > 0; passes_ < passes || keeps_events_;) {
+      advance();
+      keeps_events_ = keeps_events_ && warps_[0].passes < events;
+      if (passes_ < passes || counted > 0) continue;
+      counted = now_ - start;
+      counts_.put(clocks(counted), static_cast<double>(period), limits_.schedulers, steady);
+    }
+    steady.events = std::move(events_);
+  }
+
+  // Something is issued, or found to wait longer.
+  void advance() {
+    const Turn turn = next_turn({schedulers_.data(), used_}, limits_.barrier_slot + limits_.barrier_latency, warps_[0],
+                                code_.loop_end);
+    Scheduler& scheduler = schedulers_[turn.scheduler];
+    if (scheduler.next >= never) wait_for_ever();
+    if constexpr (detailed) step_all(scheduler.next);
+    else run(scheduler, turn.in_order, turn.alone);
+  }
+
+  // All that happens at this clock.
+  void step_all(const Ticks now) {
+    for (std::size_t i = 0; i < used_; ++i)
+      if (schedulers_[i].next <= now) run(schedulers_[i], now + 1, now + 1);
+  }
+
+  // See Turn.
+  void run(Scheduler& scheduler, const Ticks in_order, const Ticks alone) {
+    stops_ = false;
+    do {
+      now_ = scheduler.next;
+      scheduler.next = step(scheduler, now_, now_ < in_order);
+    } while (!stops_ && scheduler.next < alone);
+  }
+
+  [[noreturn]] static void wait_for_ever() {
+    throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
+  }
+
+  // When the operation's part can take it, or when to look again. Asynchronous products queue.
+  Ticks part_free(const Scheduler& scheduler, const Warp& warp, const SmOperation& op) const {
+    if (op.effect == SmEffect::product || op.effect == SmEffect::product_wait) {
+      const Ticks later = std::max(scheduler.free[index_of(SmPart::tensor)], now_ + ticks_a_clock);
+      const std::int64_t before = op.effect == SmEffect::product
+                                      ? limits_.products
+                                      : warp.products.issued - warp.groups.until_left(op.count) + 1;
+      return warp.products.result(before, later);
+    }
+    const Ticks free = scheduler.free[index_of(op.part)];  // of no part: 0
+    return scheduler.needs_ports(op, now_) ? std::max(free, scheduler.ports.free_from(now_, scheduler.products)) : free;
+  }
+
+  // Tensor cores begin asynchronous products in the order in which they were issued.
+  void start_products(Scheduler& scheduler) {
+    Ticks& free = scheduler.free[index_of(SmPart::tensor)];
+    while (scheduler.queued > 0) {
+      const auto sooner = [](const Warp* a, const Warp* b) { return a->products.next() < b->products.next(); };
+      Products& products = (*std::min_element(scheduler.warps.begin(), scheduler.warps.end(), sooner))->products;
+      const Ticks start = std::max(free, products.next());
+      if (start > now_) return;
+      const std::size_t place = Products::place(products.started++);
+      const SmOperation& op = code_.operations[products.operations[place]];
+      --scheduler.queued, scheduler.products = free = start + op.busy;
+      scheduler.ports.begin(op, start);
+      counts_.busy[index_of(SmPart::tensor)] += op.busy;
+      products.results[place] = free + op.latency;
+      if (products.events[place] == 0) continue;
+      SmEvent& event = events_[products.events[place] - 1];
+      event.started = start, event.until = free;
+    }
+  }
+
+  // The warp whose turn it is issues, if the others have come as far (`in_order`) or do not see it. Returns when to
+  // look again.
+  [[gnu::always_inline]] Ticks step(Scheduler& scheduler, const Ticks now, bool in_order) {
+    if (scheduler.queued > 0) start_products(scheduler);
+    Ticks soonest = never;
+    Warp *const *const first = scheduler.warps.data(), *const *const end = first + scheduler.warps.size();
+    for (Warp* const* i = first; i < end; ++i) {
+      Warp& warp = **i;
+      if (warp.at <= now) {
+        Ticks free = part_free(scheduler, warp, *warp.op);
+        if (free <= now) {
+          const auto can = [&](const Warp& other) { return part_free(scheduler, other, *other.op) <= now; };
+          Warp& chosen = next_warp(code_, scheduler, i, end, now, can);
+          if (!in_order && chosen.op->in_order) return stops_ = true, now;
+          issue(scheduler, chosen, now);
+          if (scheduler.queued > 0) return now + ticks_a_clock;  // products start
+          for (soonest = never, i = first; i < end; ++i) soonest = std::min(soonest, (*i)->at);
+          return std::max(now + ticks_a_clock, soonest);
+        }
+        free = whole_clock(free);
+        const bool waits = warp.op->effect == SmEffect::product_wait;
+        warp.causes[index_of(waits ? SmWait::products : SmWait::pipe)] += free - now, warp.at = free;
+      }
+      soonest = std::min(soonest, warp.at);
+    }
+    return soonest;
+  }
+
+  [[gnu::always_inline]] void issue(Scheduler& scheduler, Warp& warp, const Ticks now) {
+    const CodeOperation& op = *warp.op;
+    if constexpr (detailed) {
+      if (warp.next >= code_.loop && warp.next < code_.loop_end) counts_.add_waits(warp, warp.next - code_.loop, now);
+      ++counts_.issued;
+    }
+    Ticks start = now;
+    if (op.part == SmPart::memory) start = queue(scheduler, op, now);
+    if (op.part == SmPart::memory && scheduler.beside_product(start)) start += scheduler.ports.later();
+    Ticks until = start + op.busy;
+    if (op.effect == SmEffect::product) ask(warp, scheduler);
+    else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, now);
+    if (op.effect == SmEffect::copy) until = copy(op, warp, start);
+    if (op.holds) {  // the last board is that of operations without one
+      Ticks& results = warp.boards[op.result_board];
+      results = std::max(results, start + op.latency + local_later(op));
+      Ticks& operands = warp.boards[op.operand_board];
+      operands = std::max(operands, start + op.operands);
+    }
+    if constexpr (detailed)
+      if (keeps_events_) events_.push_back(event_of(warp, now, until));
+    warp.issued = now;
+    if (code_.asynchronous) scheduler.last = &warp, scheduler.yielded = op.yields;
+    const CodeOperation* following = &op + 1;
+    const bool again = ++warp.next == code_.loop_end;
+    if (again) {
+      ++warp.passes, ++passes_, stops_ = true;
+      // Others may go round and round while the first warp waits for ever.
+      if (passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes)) wait_for_ever();
+      if (most_ == 0 || warp.passes < most_) warp.next = code_.loop, following = &code_.operations[code_.loop];
+    }
+    if (op.effect != SmEffect::none) add_group(op, warp);
+    if (warp.next == code_.end) {
+      ++finished_, warp.at = never, longest_ = std::max(longest_, now - warp.started), stops_ = true;
+      return;
+    }
+    warp.op = following;
+    prepare(warp, op.stall + (again ? limits_.branch : 0));
+    if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp);
+  }
+
+  void ask(Warp& warp, Scheduler& scheduler) {
+    Products& products = warp.products;
+    const std::size_t place = Products::place(products.issued++);
+    products.asked[place] = now_, products.operations[place] = warp.next, ++scheduler.queued;
+    products.events[place] = keeps_events_ ? events_.size() + 1 : 0;
+  }
+
+  // The part works on an operation behind those that it has. Returns the end.
+  Ticks use(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
+    const bool beside = scheduler.beside_product(now);
+    const Ticks busy = op.busy + (beside ? op.slower : 0), between = beside ? port_turn : ticks_a_clock;
+    // Warps issue at whole clocks, or in turns: a pipe that became free since the last one keeps its rate.
+    const Ticks end = std::max(scheduler.free[index_of(op.part)], now - between + 1) + busy;
+    scheduler.free[index_of(op.part)] = end;
+    if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
+    Ticks& product = scheduler.free[index_of(SmPart::tensor)];
+    if (!beside) product += op.holds_product & -static_cast<Ticks>(product > now);
+    else if (Ports::needed(op)) product += scheduler.take_ports(op, now);
+    return end;
+  }
+
+  // An operation of the memory queue starts when those before it have, and shared memory is free. Returns when.
+  Ticks queue(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
+    Ticks& own = scheduler.memory;
+    Ticks start = std::max(std::max(now, own), shared_free_);
+    if (op.leaves > 0) start = std::max(start, leaves_free_), leaves_free_ = start + op.leaves;
+    const double slower = scheduler.beside_product(start) ? scheduler.ports.slower() : 1;
+    own = start + ticks_a_clock, shared_free_ = start + static_cast<Ticks>(slower * static_cast<double>(op.shared));
+    if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
+    scheduler.queue[scheduler.queue_at] = start;
+    scheduler.queue_at = (scheduler.queue_at + 1) % most_queue;
+    scheduler.free[index_of(SmPart::memory)] =
+        scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(limits_.queue)) % most_queue];
+    return start;
+  }
+
+  static void delay(Warp& warp, Ticks until, SmWait cause) {
+    until = whole_clock(until);
+    if (until <= warp.at) return;
+    if constexpr (detailed) warp.causes[index_of(cause)] += until - warp.at;
+    warp.at = until;
+  }
+
+  // Earliest issue of the warp's next operation, by what is known now.
+  void prepare(Warp& warp, Ticks stall) {
+    const SmOperation& op = *warp.op;
+    warp.at = warp.issued + stall;
+    if constexpr (detailed) warp.causes = {}, warp.causes[index_of(SmWait::stall)] = stall;
+    else warp.causes[index_of(SmWait::pipe)] = 0;
+    Ticks boards = warp.at;
+    for (unsigned mask = op.wait_mask; mask != 0; mask &= mask - 1)
+      boards = std::max(boards, warp.boards[static_cast<std::size_t>(std::countr_zero(mask))]);
+    delay(warp, boards, SmWait::scoreboard);
+    if (op.effect == SmEffect::group_wait) {
+      delay(warp, warp.copied.until_left(op.count), SmWait::copies);
+      as_later_ = as_later_ && whole_clock(warp.copied_later.until_left(op.count)) <= warp.at;
+    }
+  }
+
+  // Copies come from the L2 one behind the other. Returns when this one has arrived.
+  Ticks copy(const SmOperation& op, Warp& warp, Ticks start) {
+    copy_free_ = std::max(copy_free_, start) + op.copy;
+    return warp.copies = std::max(warp.copies, copy_free_ + limits_.copy_latency);
+  }
+
+  // What the L1 lacks comes later: each load by as much of that as the part of the loads that it lacks.
+  Ticks local_later(const SmOperation& op) const {
+    return op.missed > 0 ? static_cast<Ticks>(limits_.local_missed * static_cast<double>(op.missed)) : 0;
+  }
+
+  bool asks_later() const { return limits_.copies_later > 0; }
+  Ticks later_copies(const Warp& warp) const { return warp.copies > 0 ? warp.copies + limits_.copies_later : 0; }
+
+  void add_group(const SmOperation& op, Warp& warp) const {
+    if (op.effect == SmEffect::copy_group) {
+      warp.copied.add(std::max(warp.copies, now_ + op.stall));
+      warp.copied_later.add(std::max(later_copies(warp), now_ + op.stall));
+    }
+    if (op.effect == SmEffect::product && op.count > 0) warp.groups.add(warp.products.issued);
+  }
+
+  // The first warpgroup of each block has the first turn.
+  void start_turns() {
+    for (const SmOperation& op : code_.operations)
+      if (op.number == SmOperation::turn && op.effect == SmEffect::barrier_sync)
+        for (int block = 0; block < blocks_; ++block)
+          barriers_[static_cast<std::size_t>(block * block_barriers + first_turn)].arrived = op.count - group_warps;
+  }
+
+  void arrive(const SmOperation& op, Warp& warp) {
+    const int number = warp.block * block_barriers + barrier_of(op, warp, warps_a_block_);
+    Barrier& barrier = barriers_[static_cast<std::size_t>(number)];
+    barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot;
+    ++barrier.arrived, stops_ = true;
+    const auto scheduler_of = [&](int index) -> Scheduler& {
+      return schedulers_[static_cast<std::size_t>(index % limits_.schedulers)];
+    };
+    if (op.effect == SmEffect::barrier_sync)
+      barrier.waiting.push_back(warp.index), warp.at = never, ++scheduler_of(warp.index).waiting;
+    if (barrier.arrived < op.count) return;
+    for (const int waiting : barrier.waiting) {
+      Warp& other = warps_[static_cast<std::size_t>(waiting)];
+      prepare(other, op.stall);
+      delay(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
+      Scheduler& scheduler = scheduler_of(waiting);
+      scheduler.next = std::min(scheduler.next, std::max(other.at, now_ + ticks_a_clock)), --scheduler.waiting;
+    }
+    barrier.arrived = 0, barrier.waiting.clear();
+  }
+
+  // `with_later`: were copies later.
+  std::uint64_t state_now(bool with_later) const {
+    StateHash hash(now_, limits_);
+    for (const Warp& warp : warps_)
+      hash.add(warp, with_later ? later_copies(warp) : warp.copies, with_later ? warp.copied_later : warp.copied);
+    for (const Barrier& barrier : barriers_) hash.add(barrier.arrived);
+    for (const Scheduler& scheduler : schedulers_) hash.add(scheduler);
+    hash.later(shared_free_), hash.later(copy_free_), hash.later(leaves_free_), hash.later(barrier_free_);
+    return hash.value();
+  }
+
+  const SmCode code_;
+  const std::int64_t most_;
+  const int warps_a_block_;
+  const SmLimits limits_;
+  const int blocks_, event_passes_;
+  std::vector<Warp> warps_;
+  std::vector<Barrier> barriers_;
+  SmCounts counts_;
+  std::array<Scheduler, most_schedulers> schedulers_{};
+  std::size_t used_ = 0;  // of them, those with warps
+  std::vector<SmEvent> events_;
+  Ticks longest_ = 0, left_out_ = 0;  // of a warp that has ended; of passes that were not simulated
+  bool stops_ = false;                // the scheduler that runs on lets others go first
+  Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, leaves_free_ = 0, barrier_free_ = 0;
+  std::int64_t passes_ = 0;  // of all warps
+  int finished_ = 0;
+  bool as_later_;
+  bool keeps_events_ = false;
+};
+
+}  // namespace tilescope::sm_state
