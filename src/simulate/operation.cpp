@@ -106,7 +106,7 @@ double copy_latency(const HardwareProfile& hardware, CopySource source) {
                      needed(rates.l2.latency_far, hardware, "l2.latency_far")) /
                     2;
   if (source == CopySource::l2) return l2;
-  if (!rates.tma.latency_hbm && rates.hbm.latency && hardware.boost_hz)
+  if (!rates.tma.latency_hbm && has_memory_latency(hardware))
     return std::max(l2, rates.hbm.latency->value * hardware.boost_hz->value);
   const double seconds = needed(rates.tma.latency_hbm, hardware, "tma.latency_hbm") -
                          needed(rates.tma.latency_l2, hardware, "tma.latency_l2");
@@ -131,6 +131,12 @@ SmPart part_of(CodePipe pipe) {
 }
 
 }  // namespace
+
+bool has_memory_latency(const HardwareProfile& hardware) {
+  const MeasuredRates& rates = *hardware.measured;
+  return rates.tma.latency_hbm ? rates.tma.latency_l2 && rates.clock.tensor_most
+                               : rates.hbm.latency && hardware.boost_hz;
+}
 
 Ticks ticks(double clocks) { return std::llround(clocks * static_cast<double>(ticks_a_clock)); }
 

@@ -87,6 +87,9 @@ struct SmLimits {
   Ticks branch = 0;  // of a taken branch beyond its stall count
 };
 
+// Whether the profile says how long copies from memory take: by bulk copies, or by loads where a GPU has none.
+bool has_memory_latency(const HardwareProfile& hardware);
+
 // Operations of a way through code. A branch right before a meeting of a warp's threads is taken: it leads over other
 // code.
 struct SmWay {

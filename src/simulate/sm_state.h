@@ -50,9 +50,9 @@ struct Products {
 };
 
 struct Warp {
-  Ticks at = 0;      // earliest issue of the next operation, as far as known
-  Ticks issued = 0;  // the operation before
-  Ticks started = 0;
+  Ticks at = 0;       // earliest issue of the next operation, as far as known
+  Ticks issued = 0;   // the operation before
+  Ticks started = 0;  // when its block or warpgroup begins
   const CodeOperation* op = nullptr;
   std::uint32_t next = 0;  // number of `op`
   int index = 0, block = 0;

@@ -43,11 +43,6 @@ std::uint64_t fingerprint(const HardwareProfile& hardware) {
   return all.value();
 }
 
-bool has_memory_latency(const HardwareProfile& hardware) {
-  const MeasuredRates& m = *hardware.measured;
-  return m.tma.latency_hbm ? m.tma.latency_l2 && m.clock.tensor_most : m.hbm.latency && hardware.boost_hz;
-}
-
 SmLimits limits_of(const SmMachine& machine, const StepQuestion& question) {
   SmLimits limits = machine.limits();
   limits.local_missed = question.local_missed / 100.0;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """SM cycles of captured attention kernels that `tilescope describe` reads, predicted beside those that Nsight Compute counted.
 
-    described_cycles.py TILESCOPE CAPTURE NCU.csv [--hardware ID] [--names REGEX]
+    described_cycles.py TILESCOPE CAPTURE NCU.csv [--hardware ID] [--units SMS] [--names REGEX]
 
 CAPTURE: of a program whose launches stand in NVTX ranges that state their sizes as JSON, as validate/described/pytorch_launches.py
 does; needs nvdisasm where describe finds it. NCU.csv: the same program under
@@ -9,15 +9,20 @@ does; needs nvdisasm where describe finds it. NCU.csv: the same program under
     ncu --csv --kernel-name-base mangled --print-kernel-base mangled --cache-control all --metrics sm__cycles_active.sum -k regex:REGEX
 
 Prints a line a forward launch without missing values: error by the machine code on a simulated SM (no program: by the network), and by
-the network; then the mean and the worst of each group of kernels. Exit status 2 where the launches of both are not the same."""
+the network; then the mean and the worst of each group of kernels. Exit status 2 where the launches of both are not the same, or none
+could be compared. Needs the Python module yaml."""
 import argparse
 import csv
 import json
+import math
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from compare_described import described_text  # noqa: E402
 
 NAMES = "flash|fmha|fwd|attention"
 PROGRAM = re.compile(r"^  program: \|\n(?:    .*\n)*", re.MULTILINE)
@@ -46,18 +51,16 @@ def facts_of(program, capture, symbol):
 
 
 def described(program, facts, launch, sizes, place):
-    (place / "facts.json").write_text(json.dumps(facts))
-    stated = [f"--{key.replace('_', '-')}={sizes[key]}" for key in
-              ("batch", "heads_q", "heads_kv", "q_len", "kv_len", "mask", "head_dim")]
-    x, y, z = launch["block"]
-    done = subprocess.run([program, "describe", place / "facts.json", "--as", "described", "--grid",
-                           ",".join(map(str, launch["grid"])), "--block", str(x * y * z),
-                           "--dynamic-shared-bytes", str(launch["dynamic_shared_bytes"]), *stated], capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else ""
+    """Of a launch; empty where a value is missing."""
+    keys = ("batch", "heads_q", "heads_kv", "q_len", "kv_len", "mask", "head_dim")
+    text, missing = described_text(program, {
+        "kernel": launch["symbol"], "facts": facts, "sizes": {key: sizes[key] for key in keys}, "grid": launch["grid"],
+        "threads": math.prod(launch["block"]), "dynamic_smem": launch["dynamic_shared_bytes"]}, place)
+    return "" if missing else text
 
 
 def predicted(program, text, sizes, hardware, place):
-    """Clocks that an SM holds blocks, mean over the SMs, times these."""
+    """Clocks that an SM holds blocks, mean over the SMs; None where the point is refused."""
     file = place / "described.kernel.yaml"
     file.write_text(text)
     done = subprocess.run([program, "predict", "--kernel", file, "--hardware", hardware, "--batch", str(sizes["batch"]),
@@ -101,7 +104,7 @@ def main():
         for name, column in (("simulated", 0), ("network", 1)):
             all_of = [abs(row[column]) for row in rows]
             print(f"{group}: {name}, {len(rows)} launches, mean {100 * sum(all_of) / len(rows):.1f} %, worst {100 * max(all_of):.1f} %")
-    return 0
+    return 0 if errors else 2
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ bool has_rates(const HardwareProfile& hardware) {
   const auto all = [](std::initializer_list<const MeasuredRates::Value*> values) {
     return std::all_of(values.begin(), values.end(), [](const auto* value) { return value->has_value(); });
   };
-  return m.sync.block_barrier.size() > 1 && (m.tma.latency_hbm ? m.tma.latency_l2 : m.hbm.latency).has_value() &&
-         all({&m.l2.latency_near, &m.l2.latency_far, &m.clock.tensor_most, &m.local.latency_l1}) &&
+  return m.sync.block_barrier.size() > 1 && has_memory_latency(hardware) &&
+         all({&m.l2.latency_near, &m.l2.latency_far, &m.local.latency_l1, &m.local.latency, &m.local.store}) &&
          all({&s.store, &s.latency, &s.latency_wide, &s.ldmatrix, &s.stmatrix, &s.cp_async}) &&
          all({&p.ex2, &p.rcp, &p.lg2, &p.ffma, &p.fadd, &p.fmul, &p.max, &p.lop3, &p.iadd3, &p.prmt, &p.cvt_f16x2,
               &p.cvt_bf16x2, &p.shuffle, &p.issue}) &&
