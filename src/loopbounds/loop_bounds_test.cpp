@@ -71,6 +71,21 @@ TEST_CASE("pipes are busy for the counts of the tile over the measured rates") {
   CHECK(bounds.missing.empty());
 }
 
+TEST_CASE("the integer pipe does what the counter of its instructions says") {
+  const double clocks = 32 * 4 / h200().measured->pipes.prmt->value;
+  const std::string rest = " ;\n/*0010*/ NOP ;\n/*0020*/ NOP ;\n";
+  for (const std::string on_it :
+       {"MOV R1, R2", "R2UR UR4, R2", "CS2R R2, SR_CLOCKLO", "VOTE.ANY P0, !P0", "SHF.L.U32 R1, R2, 0x1, RZ",
+        "IADD3 R1, R2, R3, RZ", "SEL R1, R2, R3, P1", "PRMT R1, R2, 0x5410, R3"}) {
+    CAPTURE(on_it);
+    CHECK(pipe(bound_of("/*0000*/ " + on_it + rest, {}), CodePipe::alu) == doctest::Approx(clocks).epsilon(0.01));
+  }
+  for (const std::string other : {"UMOV UR4, 0x1", "VOTEU.ALL UP0, P2", "S2R R1, SR_TID.X", "FMUL R1, R2, R3"}) {
+    CAPTURE(other);
+    CHECK(pipe(bound_of("/*0000*/ " + other + rest, {}), CodePipe::alu) == 0);
+  }
+}
+
 TEST_CASE("a chain through scoreboards takes the measured latency of each link") {
   const MeasuredRates& rates = *h200().measured;
   const IssueControl sets{.stall = 1, .yield = false, .result_scoreboard = 0, .wait_mask = 1}, plain{.stall = 5};

@@ -57,6 +57,16 @@ std::int16_t number_in(const std::string& operand) {
   return value;
 }
 
+// Operands behind the first that are registers of a thread: all that arithmetic reads.
+std::uint8_t registers_read(const Instruction& instruction) {
+  const auto& all = instruction.operands;
+  const auto is_register = [](const std::string& operand) {
+    const std::size_t at = operand.find_first_not_of("-|~");
+    return at != operand.npos && operand[at] == 'R' && at + 1 < operand.size() && operand[at + 1] != 'Z';
+  };
+  return static_cast<std::uint8_t>(all.empty() ? 0 : std::count_if(all.begin() + 1, all.end(), is_register));
+}
+
 const std::string& operand_of(const Instruction& instruction, std::size_t place) {
   if (place < instruction.operands.size()) return instruction.operands[place];
   throw InputError(Diagnostic{.path = instruction.text(), .message = "lacks an operand"});
@@ -206,6 +216,7 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
   set_control(instruction.control, op);
   op.latency = ticks(costs.latency(instruction));
   op.operands = ticks(costs.operands_read());
+  op.registers = registers_read(instruction);
   if (instruction.guard.kind == Guard::Kind::never) return op;
   if (const auto busy = costs.pipe(instruction)) {
     op.part = part_of(busy->pipe);

@@ -49,7 +49,8 @@ struct SmOperation {
   SmPart part = SmPart::none;
   SmEffect effect = SmEffect::none;
   std::uint8_t wait_mask = 0, result_board = 7, operand_board = 7;
-  bool yields = false;  // another warp should issue next
+  std::uint8_t registers = 0;  // vector registers that it reads
+  bool yields = false;         // another warp should issue next
   std::int16_t number = 0, count = 0;
   Ticks stall = ticks_a_clock;  // until the warp's next instruction
   Ticks busy = 0;               // of the part

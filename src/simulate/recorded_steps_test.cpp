@@ -1,5 +1,6 @@
 // Simulated steps and launches of kernels beside counted clocks. validate/tools/simulated_steps.py wrote the file of
-// fused_mma; that of the Triton kernel has the launches without a mask of validate/described/h100.jsonl.
+// fused_mma, warpgroup_steps.py that of the microbenchmark warpgroups.cu; that of the Triton kernel has the launches
+// without a mask of validate/described/h100.jsonl.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -141,4 +142,32 @@ TEST_CASE("simulated launches of Triton kernels take the clocks that an H100 cou
   ErrorTable anew;  // compiled and counted once more, by another version of the assembler
   launch_errors("triton_anew_steps.zst", hardware, anew);
   anew.check(0.12, 0.3);
+}
+
+TEST_CASE("simulated passes of warpgroups, with and without turns, take the clocks that an H100 printed") {
+  const SmMachine machine(profile("h100_sxm"));
+  ErrorTable all;
+  std::map<std::pair<int, bool>, std::vector<double>> by_group;
+  for (const RecordedCode& code : recorded_codes("warpgroups_steps.zst")) {
+    const SmProgram program{.code = machine.operations(code.loop, code.warps), .warps = code.warps};
+    constexpr int clocks_alone = -1, group_warps = 4;
+    const double error =
+        simulate_steady(program, machine.limits(), code.resident, clocks_alone).clocks / code.clocks - 1;
+    const bool turns = std::any_of(code.loop.begin(), code.loop.end(),
+                                   [](const Instruction& instruction) { return instruction.opcode == "BAR"; });
+    by_group[{code.warps / group_warps, turns}].push_back(error);
+    all.add(error, "");
+  }
+  REQUIRE(by_group.size() == 5);
+  for (const auto& [group, errors] : by_group) {
+    const auto mean = [&](const auto& of) {
+      return 100 *
+             std::accumulate(errors.begin(), errors.end(), 0.0, [&](double sum, double e) { return sum + of(e); }) /
+             static_cast<double>(errors.size());
+    };
+    all.add_row(fmt::format("| {} | {} | {} | {:.1f} % | {:+.1f} % |", group.first, group.second ? "in turns" : "free",
+                            errors.size(), mean([](double e) { return std::abs(e); }),
+                            mean([](double e) { return e; })));
+  }
+  all.check(0.045, 0.4);
 }

@@ -10,6 +10,7 @@
 #include "simulate/sm_counts.h"
 #include "simulate/sm_order.h"
 #include "simulate/sm_period.h"
+#include "simulate/sm_warpgroup.h"
 #include "simulate/state_hash.h"
 
 namespace tilescope::sm_state {
@@ -154,7 +155,8 @@ class Sm {
       return warp.products.result(before, later);
     }
     const Ticks free = scheduler.free[index_of(op.part)];  // of no part: 0
-    return scheduler.needs_ports(op, now_) ? std::max(free, scheduler.ports.free_from(now_, scheduler.products)) : free;
+    if (!scheduler.needs_ports(op, now_)) return free;
+    return std::max(free, scheduler.ports.free_from(now_, scheduler.products, warp.index));
   }
 
   // Tensor cores begin asynchronous products in the order in which they were issued.
@@ -216,7 +218,7 @@ class Sm {
     if (op.part == SmPart::memory && scheduler.beside_product(start)) start += scheduler.ports.later();
     Ticks until = start + op.busy;
     if (op.effect == SmEffect::product) ask(warp, scheduler);
-    else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, now);
+    else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, warp, now);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
     if (op.holds) {  // the last board is that of operations without one
       Ticks& results = warp.boards[op.result_board];
@@ -248,13 +250,22 @@ class Sm {
 
   void ask(Warp& warp, Scheduler& scheduler) {
     Products& products = warp.products;
-    const std::size_t place = Products::place(products.issued++);
-    products.asked[place] = now_, products.operations[place] = warp.next, ++scheduler.queued;
+    const std::int64_t number = products.issued++;
+    const std::size_t place = Products::place(number);
+    products.asked[place] = now_, products.complete[place] = never, products.operations[place] = warp.next;
     products.events[place] = keeps_events_ ? events_.size() + 1 : 0;
+    ++scheduler.queued, ++scheduler.incomplete, stops_ = true;
+    const std::span<Warp> warpgroup = warpgroup_of(warps_, warp, warps_a_block_);
+    if (!complete(warpgroup, number)) return;
+    for (const Warp& each : warpgroup) --scheduler_of(each).incomplete;
+  }
+
+  Scheduler& scheduler_of(const Warp& warp) {
+    return schedulers_[static_cast<std::size_t>(warp.index % limits_.schedulers)];
   }
 
   // The part works on an operation behind those that it has. Returns the end.
-  Ticks use(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
+  Ticks use(Scheduler& scheduler, const SmOperation& op, const Warp& warp, const Ticks now) {
     const bool beside = scheduler.beside_product(now);
     const Ticks busy = op.busy + (beside ? op.slower : 0), between = beside ? port_turn : ticks_a_clock;
     // Warps issue at whole clocks, or in turns: a pipe that became free since the last one keeps its rate.
@@ -263,7 +274,7 @@ class Sm {
     if constexpr (detailed) counts_.busy[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
     if (!beside) product += op.holds_product & -static_cast<Ticks>(product > now);
-    else if (Ports::needed(op)) product += scheduler.take_ports(op, now);
+    else if (Ports::needed(op)) product += scheduler.take_ports(op, now, warp.index);
     return end;
   }
 
@@ -340,17 +351,14 @@ class Sm {
     Barrier& barrier = barriers_[static_cast<std::size_t>(number)];
     barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot;
     ++barrier.arrived, stops_ = true;
-    const auto scheduler_of = [&](int index) -> Scheduler& {
-      return schedulers_[static_cast<std::size_t>(index % limits_.schedulers)];
-    };
     if (op.effect == SmEffect::barrier_sync)
-      barrier.waiting.push_back(warp.index), warp.at = never, ++scheduler_of(warp.index).waiting;
+      barrier.waiting.push_back(warp.index), warp.at = never, ++scheduler_of(warp).waiting;
     if (barrier.arrived < op.count) return;
     for (const int waiting : barrier.waiting) {
       Warp& other = warps_[static_cast<std::size_t>(waiting)];
       prepare(other, op.stall);
       delay(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
-      Scheduler& scheduler = scheduler_of(waiting);
+      Scheduler& scheduler = scheduler_of(other);
       scheduler.next = std::min(scheduler.next, std::max(other.at, now_ + ticks_a_clock)), --scheduler.waiting;
     }
     barrier.arrived = 0, barrier.waiting.clear();

@@ -1,5 +1,5 @@
 // Which scheduler of a simulated SM goes first, and how far it goes by itself. The order of time matters for what
-// several see: shared memory, copies, barriers, ends of passes. All else is a scheduler's own.
+// several see: shared memory, copies, barriers, products of a warpgroup, ends of passes. All else is a scheduler's own.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +35,7 @@ inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, cons
     turn.in_order = std::min(turn.in_order, schedulers[i].next + (i > turn.scheduler));  // at one clock by number
   }
   if (own.waiting > 0) turn.alone = others + release;
+  if (own.incomplete > 0) turn.alone = turn.in_order;  // others may complete a product at any clock
   if (turn.scheduler != 0)
     turn.alone = std::min(turn.alone, pass_ends(first, schedulers[0].next, own.next, loop_end) + 1);
   turn.alone = std::min(std::max(turn.alone, turn.in_order), never);
@@ -42,7 +43,6 @@ inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, cons
 }
 
 inline bool is_served_in_line(SmPart part) { return part == SmPart::xu || part == SmPart::alu; }
-inline bool in_line(const Warp& a, const Warp& b) { return a.op->part == b.op->part && is_served_in_line(a.op->part); }
 inline Ticks asked(const Warp& warp) { return warp.at - warp.causes[index_of(SmWait::pipe)]; }
 
 // Of the warps that can issue, the one that goes before the others; the oldest of equal ones. `oldest`: the first that
@@ -55,17 +55,18 @@ Warp& first_of(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can,
   return *chosen;
 }
 
-// Where products are asynchronous the warp that issued last goes on while it can, unless its code says that it yields;
-// after that the warp that has waited longest goes first, else the one that issued last before. Special
-// functions and integer operations are served in the order in which warps ask. Microbenchmark on an H100 and an H200:
-// time stamps in the code of one to three warps of a scheduler (validate/tools/sm_rules/issue_order.cu).
+// Where products are asynchronous the warp that issued last goes on while nothing holds it up, unless its code says
+// that it yields; else the warp that has waited longest goes first. Microbenchmarks on an H100 and an H200: time stamps
+// in the code of one to three warps of a scheduler, steps of warpgroups (validate/tools/sm_rules/issue_order.cu,
+// warpgroups).
 template <class Can>
 Warp& last_or_longest(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
   Warp* const last = scheduler.last;
-  if (last && !scheduler.yielded && last->op->part != SmPart::xu && last->at <= now && can(*last)) return *last;
+  const bool goes_on =
+      last && !scheduler.yielded && last->op->part != SmPart::xu && last->causes[index_of(SmWait::pipe)] == 0;
+  if (goes_on && last->at <= now && can(*last)) return *last;
   return first_of(oldest, end, now, can, [&](const Warp& a, const Warp& b) {
-    if (scheduler.yielded) return &b == last || (&a != last && asked(a) < asked(b));
-    return in_line(a, b) ? asked(a) < asked(b) : a.issued > b.issued;
+    return scheduler.yielded && (&a == last || &b == last) ? &b == last : asked(a) < asked(b);
   });
 }
 

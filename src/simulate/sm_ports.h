@@ -1,6 +1,6 @@
 // Ports of registers and shared memory beside asynchronous matrix products. Microbenchmarks on an H100: one kind of
-// operation, and whole softmax steps, from one or two warpgroups beside products of another
-// (validate/tools/sm_rules/wgmma_ports.cu, softmax_beside.cu).
+// operation, and whole softmax steps, from one or two warpgroups beside products of another; steps of warpgroups with
+// products of their own (validate/tools/sm_rules/wgmma_ports.cu, softmax_beside.cu, warpgroups).
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace tilescope::sm_state {
 
 inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) & -ticks_a_clock; }
 
-// Of four clocks of a product others have the ports for two: two operations of full rate, or one of less. It does not
-// notice them.
+// Four clocks of a product are a turn: others have the ports for two of them. A turn belongs to one warp, which issues
+// one operation, or two in consecutive clocks. The product does not notice.
 inline constexpr Ticks port_turn = 4 * ticks_a_clock, port_own = 2 * ticks_a_clock;
 
 // What the product that a scheduler's tensor core works on leaves to other operations.
@@ -32,16 +32,19 @@ class Ports {
     return op.part == SmPart::fma || op.part == SmPart::alu || op.part == SmPart::xu;
   }
 
-  // When they are free for one, from `now` to the product's `end`.
-  Ticks free_from(Ticks now, Ticks end) const {
-    Ticks at = std::max({now, free_, first_});
+  // When a warp has them for one, from `now` to the product's `end`.
+  Ticks free_from(Ticks now, Ticks end, const int warp) const {
+    Ticks at = std::max({now, warp == holder_ ? own_ : others_, first_});
     if (const Ticks within = (at - first_) % port_turn; within >= port_own) at += port_turn - within;
     return std::min(at, whole_clock(end));
   }
 
-  void take(const SmOperation& op, Ticks now) {
-    const bool halves = 2 * op.busy < 3 * ticks_a_clock, second = (now - first_) % port_turn >= ticks_a_clock;
-    free_ = now + (!halves ? port_turn : second ? port_turn - ticks_a_clock : ticks_a_clock);
+  // Special functions, and operations on three registers, take a whole turn.
+  void take(const SmOperation& op, Ticks now, const int warp) {
+    const Ticks within = (now - first_) % port_turn;
+    const bool leaves_room = within < ticks_a_clock && op.part != SmPart::xu && op.registers <= 2;
+    holder_ = warp, others_ = now - within + port_turn;
+    own_ = leaves_room ? now + ticks_a_clock : others_;
   }
 
   // Shared memory is busy longer by this factor: with what products leave of it, but no longer than 25 clocks an access
@@ -56,12 +59,16 @@ class Ports {
 
   // Of the state of a simulated SM.
   Ticks start() const { return start_; }
-  Ticks free() const { return free_; }
+  Ticks own() const { return own_; }
+  Ticks others() const { return others_; }
+  int holder() const { return holder_; }
 
  private:
-  Ticks start_ = 0, first_ = 0, free_ = 0;  // of the product; of the first turn that others have; of the next operation
-  double share_ = 0;                        // of shared memory, that the product takes
-  bool narrow_ = false;                     // others delay it
+  Ticks start_ = 0, first_ = 0;  // of the product; of the first turn that others have
+  Ticks own_ = 0, others_ = 0;   // when the warp that has the turn may issue again, and when others may
+  int holder_ = -1;              // that warp
+  double share_ = 0;             // of shared memory, that the product takes
+  bool narrow_ = false;          // others delay it
 };
 
 }  // namespace tilescope::sm_state

@@ -32,16 +32,16 @@ struct Groups {
   Ticks until_left(int left) const { return count > left ? ends[static_cast<std::size_t>(count - left - 1)] : 0; }
 };
 
-// Asynchronous products of a warp, by number; of the last ones, when they were issued, and when those that have started
-// have their results.
+// Asynchronous products of a warp, by number; of the last ones, when it issued them, since when all warps of the
+// warpgroup have, and when those that have started have their results.
 struct Products {
   std::int64_t issued = 0, started = 0;
-  std::array<Ticks, most_products> asked{}, results{};
+  std::array<Ticks, most_products> asked{}, complete{}, results{};
   std::array<std::uint32_t, most_products> operations{};
   std::array<std::size_t, most_products> events{};  // kept ones, counted from 1
 
   static constexpr std::size_t place(std::int64_t number) { return static_cast<std::size_t>(number % most_products); }
-  Ticks next() const { return started < issued ? asked[place(started)] : never; }
+  Ticks next() const { return started < issued ? complete[place(started)] : never; }
   // Of the product that was issued `before` the next one will be; `unknown`: it has not started.
   Ticks result(std::int64_t before, Ticks unknown) const {
     if (before > std::min<std::int64_t>(issued, most_products)) return 0;
@@ -85,6 +85,7 @@ struct Scheduler {
   std::size_t queue_at = 0;
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not
+  int incomplete = 0;  // of these, those that other warps of the warpgroup have not issued
   Ports ports{};
   int waiting = 0;       // warps at barriers
   Warp* last = nullptr;  // that issued
@@ -93,9 +94,9 @@ struct Scheduler {
 
   bool beside_product(Ticks now) const { return products > now; }
   // Returns how much later the next product starts.
-  Ticks take_ports(const SmOperation& op, Ticks now) {
+  Ticks take_ports(const SmOperation& op, Ticks now, const int warp) {
     const Ticks delay = ports.delay(op);
-    ports.take(op, now), products += delay;
+    ports.take(op, now, warp), products += delay;
     return delay;
   }
   bool needs_ports(const SmOperation& op, Ticks now) const { return beside_product(now) && Ports::needed(op); }

@@ -315,8 +315,10 @@ TEST_CASE("schedulers that go on alone, and passes that are left out, change no 
     std::vector<SmOperation> code = random_code(random);
     for (int extra = below(6); extra > 0; --extra) {
       SmOperation op = operation(SmPart::none, 0, 1 + below(3));
-      const auto among = [&](std::initializer_list<SmEffect> effects) { return effects.begin()[below(3)]; };
-      op.effect = among({SmEffect::barrier_sync, SmEffect::copy, SmEffect::copy_group});
+      constexpr std::array effects{SmEffect::barrier_sync, SmEffect::copy, SmEffect::copy_group, SmEffect::product,
+                                   SmEffect::product_wait};
+      op.effect = effects[static_cast<std::size_t>(below(5))];
+      if (op.effect == SmEffect::product) op.part = SmPart::tensor, op.busy = ticks(8 + below(60)), op.count = 1;
       if (op.effect == SmEffect::barrier_sync) op.count = static_cast<std::int16_t>(warps);
       if (op.effect == SmEffect::copy) op.part = SmPart::memory, op.shared = ticks(4), op.copy = ticks(8);
       code.insert(code.begin() + below(static_cast<int>(code.size())), op);

@@ -11,25 +11,29 @@ class StateHash {
 
   std::uint64_t value() const { return hash_; }
   void add(Ticks value) { hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 1099511628211ULL; }
+  void since(Ticks clock) { add(clock >= never ? never : clock - now_); }
   void later(Ticks clock) { add(clock >= never ? -1 : std::max<Ticks>(0, clock - now_)); }
 
   // `copies`, `copied`: the end of the warp's copies and of their groups.
   void add(const Warp& warp, Ticks copies, const Groups& copied) {
-    add(warp.next), later(warp.at), later(copies);
-    add(warp.causes[index_of(SmWait::pipe)]), add(now_ - warp.issued);  // who goes first
+    add(warp.next), later(copies);
+    since(warp.at), add(warp.causes[index_of(SmWait::pipe)]);  // who goes first
     for (std::size_t board = 0; board < IssueControl::no_scoreboard; ++board) later(warp.boards[board]);
     for (const Ticks end : copied.ends) later(end);
     const Products& products = warp.products;
     for (const Ticks last : warp.groups.ends) add(std::min<Ticks>(products.issued - last, most_products));
     for (std::int64_t before = 1; before <= std::min<std::int64_t>(products.issued, limits_.products); ++before) {
       const std::size_t place = Products::place(products.issued - before);
-      add(products.operations[place]), later(products.result(before, products.asked[place]));
+      add(products.operations[place]);
+      if (products.issued - before < products.started) later(products.results[place]);
+      else since(products.complete[place]), later(products.asked[place]);  // served in this order
     }
     add(products.issued - products.started);
   }
 
   void add(const Scheduler& scheduler) {
-    later(scheduler.products), later(scheduler.ports.free());
+    later(scheduler.products), later(scheduler.ports.own()), later(scheduler.ports.others());
+    add(scheduler.ports.others() > now_ ? scheduler.ports.holder() : -1);
     add(scheduler.last ? 2 * scheduler.last->index + scheduler.yielded : -1);
     add(scheduler.beside_product(now_) ? now_ - scheduler.ports.start() : 0);
     for (std::size_t part = 0; part < sm_parts; ++part)

@@ -38,6 +38,13 @@ def measured(kernel):
     return longest
 
 
+def instruction_line(each):
+    """Stall count, scoreboards set, mask of those waited for, hint to yield, text."""
+    boards = [7 if each[key] is None else each[key] for key in ("result_scoreboard", "operand_scoreboard")]
+    mask = sum(1 << board for board in each["waits_for"])
+    return " ".join(map(str, [each["stall"], *boards, mask, int(each["yield"]), each["text"]]))
+
+
 def main():
     program, kernel, *cubins = sys.argv[1:]
     for (head_dim, tile_q, tile_kv, warps, resident), (steps, blocks, clocks) in sorted(measured(kernel).items()):
@@ -55,10 +62,7 @@ def main():
         code = {each["address"]: each for each in found["code"]["instruction_list"]}
         print(f"# {kernel} {head_dim} {tile_q} {tile_kv} {warps} {resident} {clocks:.1f} {blocks} {steps}")
         for address in (each["address"] for each in loop["instruction_list"]):
-            each = code[address]
-            boards = [7 if each[key] is None else each[key] for key in ("result_scoreboard", "operand_scoreboard")]
-            mask = sum(1 << board for board in each["waits_for"])
-            print(each["stall"], *boards, mask, int(each["yield"]), each["text"])
+            print(instruction_line(code[address]))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from code_json import note_steps  # noqa: E402
 from code_passes import is_mask  # noqa: E402
+from simulated_steps import instruction_line  # noqa: E402
 
 HARDWARE = "h200_sxm"  # whose rates the pass does not depend on
 
@@ -48,10 +49,7 @@ def section(name, found, addresses):
     code = {each["address"]: each for each in found["code"]["instruction_list"]}
     text = name + "\n"
     for address in addresses:
-        each = code[address]
-        boards = [7 if each[key] is None else each[key] for key in ("result_scoreboard", "operand_scoreboard")]
-        mask = sum(1 << board for board in each["waits_for"])
-        text += " ".join(map(str, [each["stall"], *boards, mask, int(each["yield"]), each["text"]])) + "\n"
+        text += instruction_line(code[address]) + "\n"
     return text
 
 

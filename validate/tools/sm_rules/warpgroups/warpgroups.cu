@@ -1,0 +1,134 @@
+// Rules of the simulated SM: one to three warpgroups go through steps of wgmma, softmax and wgmma, in turns or free.
+// Operands lie in shared memory from the start.
+//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o warpgroups
+//   validate/tools/sm_rules/warpgroups/warpgroups.cu && ./warpgroups
+// Prints a line a case: format of the first product, keys, columns of the results, warpgroups, turns, kind of code;
+// clocks of a pass of each warpgroup. Kinds: plain; with mbarriers that let pass, as around tiles that the copy engine
+// brings; the same with the first product's descriptors in registers of the threads.
+#include <vector>
+
+#include "../softmax_step.cuh"
+
+constexpr int fill_bytes = 160 * 1024;
+
+enum Kind { plain, barriers, registers };
+constexpr const char* kind_names[] = {"plain", "barriers", "registers"};
+
+struct Args {
+  int passes;
+  float scale;
+  unsigned* out;  // a warpgroup: clocks of all passes
+};
+
+template <class T, int groups, int keys, int columns, bool turns, Kind kind>
+__global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
+  extern __shared__ __align__(1024) unsigned char dynamic[];
+  __shared__ std::uint64_t full[2], empty[2];
+  constexpr int deep = is_e4m3<T> ? 32 : 16;  // of a first product
+  constexpr bool waits = kind != plain;
+  if (threadIdx.x == 0)
+    for (int i = 0; i < 2; ++i) init_barrier(shared_at(full + i), 1), init_barrier(shared_at(empty + i), 1000000);
+  const std::uint32_t at = fill<fill_bytes>(dynamic);
+  Softmax<keys / 2> softmax;
+  float o[columns / 2];
+  std::uint32_t p[keys / 16][4];
+  for (int i = 0; i < keys / 16; ++i)
+    for (int j = 0; j < 4; ++j) p[i][j] = 0x2c002c00u + threadIdx.x + i * j;
+  for (float& each : o) each = 0;
+  for (float& each : softmax.s) each = 0;
+  const int group = static_cast<int>(threadIdx.x) / 128;
+  // The compiler keeps what depends on the thread in registers, though all of a warpgroup have the same.
+  const std::uint64_t q = k_major(at + (kind == registers ? group * 8192 : 0)), k = k_major(at + 32768);
+  const std::uint64_t v = mn_major(at + 98304, keys * 128);
+  unsigned all_clocks = 0;
+  for (int round = 0; round < 2; ++round) {
+    __syncthreads();
+    if (turns && group == groups - 1) arrive_named(1, 256);
+    const unsigned from = now();
+#pragma unroll 1
+    for (int n = 0; n < args.passes; ++n) {
+      if (turns) sync_named(1 + group, 256);
+      pin(softmax.s), pin(o);
+      fence_operands();
+#pragma unroll
+      for (int i = 0; i < columns / deep; ++i)
+        Wgmma<keys>::template ss<T>(softmax.s, step_descriptor(q, i % 4 * 32), step_descriptor(k, i % 4 * 32), i > 0);
+      commit_products();
+      if (waits) wait_barrier(shared_at(full), 1), fence_operands();
+#pragma unroll
+      for (int i = 0; i < keys / 16; ++i)
+        Wgmma<columns>::template rs<__half, Major::mn>(o, p[i], step_descriptor(v, i * 16 * 128), 1);
+      commit_products();
+      if (turns) arrive_named(1 + (group + 1) % groups, 256);
+      wait_products<1>();
+      pin(softmax.s);
+      if (waits && threadIdx.x % 32 == 0) arrive(shared_at(empty));
+      softmax.maxima();
+      softmax.correct(args.scale);
+      softmax.exponentials(args.scale);
+      pin(softmax.s), pin(softmax.sum);
+      if (waits) wait_barrier(shared_at(full + 1), 1);
+      wait_products<0>();
+      pin(o);
+      if (waits && threadIdx.x % 32 == 0) arrive(shared_at(empty + 1));
+#pragma unroll
+      for (int i = 0; i < columns / 2; ++i) o[i] = __fmul_rn(o[i], softmax.correction[i / 2 % rows]);
+#pragma unroll
+      for (int i = 0; i < keys / 16; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) p[i][j] = packed(softmax.s[8 * i + 2 * j], softmax.s[8 * i + 2 * j + 1]);
+    }
+    all_clocks = now() - from;
+    if (turns && group == 0) sync_named(1, 256);
+  }
+  float all = softmax.sum[0] + softmax.sum[1];
+  for (const float each : o) all += each;
+  for (const float each : softmax.s) all += each;
+  if (all == 1.2345f) args.out[255] = 7;
+  if (threadIdx.x % 128 == 0) args.out[group] = all_clocks;
+}
+
+unsigned* out;
+std::vector<unsigned> host(256);
+
+template <class T, int groups, int keys, int columns, bool turns, Kind kind>
+void measure() {
+  auto kernel = warpgroups<T, groups, keys, columns, turns, kind>;
+  constexpr int dynamic_bytes = fill_bytes + 2048, passes = 200;
+  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes));
+  CHECK(cudaMemset(out, 0, host.size() * 4));
+  kernel<<<1, 128 * groups, dynamic_bytes>>>(Args{passes, 0.125f, out});
+  CHECK(cudaGetLastError());
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaMemcpy(host.data(), out, host.size() * 4, cudaMemcpyDeviceToHost));
+  std::printf("%s k%d c%d %d wg %s %s:", is_e4m3<T> ? "e4m3" : "half", keys, columns, groups, turns ? "turns" : "free",
+              kind_names[kind]);
+  for (int g = 0; g < groups; ++g) std::printf(" %.1f", host[g] / double(passes));
+  std::printf("\n");
+}
+
+template <class T, int groups, int keys, int columns>
+void cases() {
+  const auto kinds = [](auto turns) {
+    measure<T, groups, keys, columns, turns, plain>(), measure<T, groups, keys, columns, turns, barriers>();
+    measure<T, groups, keys, columns, turns, registers>();
+  };
+  kinds(std::false_type{});
+  if constexpr (groups > 1) kinds(std::true_type{});
+}
+template <class T, int keys, int columns>
+void up_to_two() {
+  cases<T, 1, keys, columns>(), cases<T, 2, keys, columns>();
+}
+template <class T, int keys, int columns>
+void up_to_three() {
+  up_to_two<T, keys, columns>(), cases<T, 3, keys, columns>();
+}
+
+int main() {
+  out = begin(host.size());
+  up_to_three<__half, 128, 64>(), up_to_three<__half, 96, 64>(), up_to_three<__half, 64, 64>();
+  up_to_three<__half, 64, 128>(), up_to_two<__half, 128, 128>(), up_to_two<__half, 176, 128>();
+  up_to_two<__half, 48, 256>(), up_to_two<__half, 64, 256>(), up_to_two<__half, 80, 256>();
+  up_to_three<E4m3, 128, 64>(), up_to_two<E4m3, 128, 128>(), up_to_two<E4m3, 160, 128>(), up_to_two<E4m3, 80, 256>();
+}
