@@ -3,25 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
 
 namespace tilescope {
 namespace {
 
 constexpr int settling_passes = 4, ahead = 2, banks = 2;
 constexpr std::size_t sources = 3;
-
-// The general register that a source names: "-R12" -> 12.
-std::optional<int> source_register(const Instruction& instruction, std::size_t operand) {
-  if (operand >= instruction.operands.size()) return std::nullopt;
-  std::string_view text = instruction.operands[operand];
-  const std::size_t start = text.find_first_not_of("-|~");
-  if (start == text.npos || text[start] != 'R') return std::nullopt;
-  text.remove_prefix(start + 1);
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end != text.data() ? std::optional(number) : std::nullopt;
-}
 
 class Banks {
  public:
@@ -52,6 +39,17 @@ class Banks {
 };
 
 }  // namespace
+
+std::optional<int> source_register(const Instruction& instruction, std::size_t operand) {
+  if (operand >= instruction.operands.size()) return std::nullopt;
+  std::string_view text = instruction.operands[operand];
+  const std::size_t start = text.find_first_not_of("-|~");
+  if (start == text.npos || text[start] != 'R') return std::nullopt;
+  text.remove_prefix(start + 1);
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end != text.data() ? std::optional(number) : std::nullopt;
+}
 
 double bank_waits(const std::vector<const Instruction*>& pass) {
   Banks state;

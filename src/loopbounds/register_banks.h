@@ -1,12 +1,17 @@
 // Waits of a scheduler for the banks of its registers.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kernel/code/sass/instruction.h"
 
 namespace tilescope {
+
+// The register of a thread that an operand names: "-R12" -> 12; none for RZ and all else.
+std::optional<int> source_register(const Instruction& instruction, std::size_t operand);
 
 // Clocks of a pass in which a scheduler with many warps issues nothing because operands of FP32 multiply-adds wait for
 // their banks. Even and odd registers are in two banks. Each delivers one operand a clock; one more may wait while the

@@ -11,6 +11,7 @@
 #include "kernel/code/sass/matrix.h"
 #include "kernel/code/sass/registers.h"
 #include "loopbounds/instruction_costs.h"
+#include "loopbounds/register_banks.h"
 
 namespace tilescope {
 namespace {
@@ -57,14 +58,11 @@ std::int16_t number_in(const std::string& operand) {
   return value;
 }
 
-// Operands behind the first that are registers of a thread: all that arithmetic reads.
+// Of operands behind the first: all that arithmetic reads.
 std::uint8_t registers_read(const Instruction& instruction) {
-  const auto& all = instruction.operands;
-  const auto is_register = [](const std::string& operand) {
-    const std::size_t at = operand.find_first_not_of("-|~");
-    return at != operand.npos && operand[at] == 'R' && at + 1 < operand.size() && operand[at + 1] != 'Z';
-  };
-  return static_cast<std::uint8_t>(all.empty() ? 0 : std::count_if(all.begin() + 1, all.end(), is_register));
+  std::uint8_t count = 0;
+  for (std::size_t i = 1; i < instruction.operands.size(); ++i) count += source_register(instruction, i).has_value();
+  return count;
 }
 
 const std::string& operand_of(const Instruction& instruction, std::size_t place) {

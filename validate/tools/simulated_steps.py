@@ -45,6 +45,13 @@ def instruction_line(each):
     return " ".join(map(str, [each["stall"], *boards, mask, int(each["yield"]), each["text"]]))
 
 
+def main_loop_lines(found):
+    """A line an instruction of the simulated loop with most of the tensor cores' time."""
+    loop = max(found["simulation"]["loops"], key=lambda each: each["tensor"])
+    code = {each["address"]: each for each in found["code"]["instruction_list"]}
+    return [instruction_line(code[each["address"]]) for each in loop["instruction_list"]]
+
+
 def main():
     program, kernel, *cubins = sys.argv[1:]
     for (head_dim, tile_q, tile_kv, warps, resident), (steps, blocks, clocks) in sorted(measured(kernel).items()):
@@ -58,11 +65,8 @@ def main():
         else:
             sys.exit(f"no cubin has {name}: {run.stderr}")
         found = json.loads(run.stdout)["kernels"][0]
-        loop = max(found["simulation"]["loops"], key=lambda each: each["tensor"])
-        code = {each["address"]: each for each in found["code"]["instruction_list"]}
         print(f"# {kernel} {head_dim} {tile_q} {tile_kv} {warps} {resident} {clocks:.1f} {blocks} {steps}")
-        for address in (each["address"] for each in loop["instruction_list"]):
-            print(instruction_line(code[address]))
+        print("\n".join(main_loop_lines(found)))
 
 
 if __name__ == "__main__":
