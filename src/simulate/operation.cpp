@@ -189,6 +189,16 @@ void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const
   if (!store && local.latency && local.latency_l1) op.missed = ticks(local.latency->value - local.latency_l1->value);
 }
 
+// What threads store leaves the SM one after the other. A load that must see what other SMs stored comes from the L2.
+void SmMachine::add_global(const Instruction& instruction, SmOperation& op) const {
+  const MeasuredRates& rates = *parts_->hardware.measured;
+  const InstructionKind kind = opcode_row(instruction.opcode).kind;
+  const double bytes = warp_threads * bytes_of_thread(instruction);
+  op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
+  if (kind == K::load && instruction.has("STRONG")) op.latency = ticks(copy_latency(parts_->hardware, CopySource::l2));
+  if (kind == K::store && rates.local.store) op.leaves = ticks(bytes / rates.local.store->value);
+}
+
 // No faster than its operands come from shared memory.
 void SmMachine::add_product(const MatrixInstruction& matrix, SmOperation& op) const {
   const Ticks fetched = ticks(static_cast<double>(matrix.shared_bytes()) / limits_.shared_bytes_a_clock);
@@ -230,6 +240,8 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     op.copy = ticks(bytes / limits_.copy_bytes_a_clock);
   } else if (opcode_row(instruction.opcode).memory == CodeMemory::local) {
     add_local(instruction, op);
+  } else if (opcode_row(instruction.opcode).memory == CodeMemory::global) {
+    add_global(instruction, op);
   } else if (instruction.opcode == "LDGDEPBAR") {
     op.effect = SmEffect::copy_group, op.number = op.result_board, op.result_board = IssueControl::no_scoreboard;
   } else if (instruction.opcode == "DEPBAR") {

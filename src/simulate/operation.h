@@ -118,6 +118,7 @@ class SmMachine {
   struct Parts;
   void add_held(SmOperation& op) const;
   void add_local(const Instruction& instruction, SmOperation& op) const;
+  void add_global(const Instruction& instruction, SmOperation& op) const;
   void add_product(const MatrixInstruction& matrix, SmOperation& op) const;
 
   std::shared_ptr<const Parts> parts_;

@@ -78,6 +78,20 @@ TEST_CASE("a pass goes where the copies are, and through addresses that the call
   CHECK(step_path(code, 0, {0x30}) == std::vector<std::size_t>{0, 1, 2, 3, 4});
 }
 
+TEST_CASE(
+    "a pass stores its results, though each store asks whether its row is there; stores to shared memory decide "
+    "nothing") {
+  const auto path = [](const std::string& store) {
+    std::vector<CodeSection> sections =
+        read_listing("\t.section\t.text.k,\"ax\",@progbits\n.L_1:\n/*0000*/ @P0 BRA `(.L_2) ;\n/*0010*/ " + store +
+                         " ;\n.L_2:\n/*0020*/ @P2 BRA `(.L_1) ;\n/*0030*/ EXIT ;\n",
+                     "k");
+    return step_path(summarise(std::move(sections[0]), 32), 0, {});
+  };
+  CHECK(path("STG.E.128 [R2.64], R4") == std::vector<std::size_t>{0, 1, 2});
+  CHECK(path("STS.128 [R2], R4") == std::vector<std::size_t>{0, 2});
+}
+
 TEST_CASE("each loop is run by the warps of its roles") {
   const KernelSimulation simulation = simulated("fused_wgmma", {.resident = 1});
   const auto products =

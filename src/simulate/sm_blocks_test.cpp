@@ -106,6 +106,21 @@ TEST_CASE(
   CHECK(clocks_of(chain, 50) == doctest::Approx((hits + misses) / 2).epsilon(0.02));
 }
 
+TEST_CASE("results that a step stores leave at the rate of an SM; loads past the L1 wait for the L2") {
+  const HardwareProfile hardware = h200_profile();
+  const MeasuredRates& rates = *hardware.measured;
+  const double leaving = 128 / rates.local.store->value;
+  for (const int warps : {4, 8})
+    CHECK(clocks_of(repeated("1 7 7 0 0 STG.E [R2.64], R4", 30), 0, warps) ==
+          doctest::Approx(30 * warps * leaving).epsilon(0.02));
+  CHECK(clocks_of(repeated("1 7 7 0 0 STG.E.128 [R2.64], R4", 30), 0, 4) ==
+        doctest::Approx(30 * 4 * 4 * leaving).epsilon(0.02));
+  const double l2 = (rates.l2.latency_near->value + rates.l2.latency_far->value) / 2;
+  CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E.STRONG.GPU R2, [R4.64]", 10)) == doctest::Approx(10 * l2).epsilon(0.03));
+  CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E R2, [R4.64]", 10)) ==
+        doctest::Approx(10 * rates.local.latency_l1->value).epsilon(0.03));
+}
+
 TEST_CASE(
     "code runs on any NVIDIA GPU, with rules for the rates that its profile lacks; fewer matrix units take longer") {
   ProfileCatalogue catalogue(root / "hardware");

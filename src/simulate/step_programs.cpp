@@ -49,6 +49,15 @@ SmLimits limits_of(const SmMachine& machine, const StepQuestion& question) {
   return limits;
 }
 
+// `end` without the time of its stores: how many rows a block stores is known from counts, not from code.
+void leave_at_once(const StepProgram& program, std::vector<SmOperation>& end) {
+  for (std::size_t i = 0; i < end.size(); ++i) {
+    const OpcodeRow& row = opcode_row(program.kinds[program.end[i].kind].opcode);
+    if (row.kind == InstructionKind::store && row.memory == CodeMemory::global)
+      end[i].part = SmPart::none, end[i].leaves = 0;
+  }
+}
+
 // Lines before the first copy.
 std::ptrdiff_t before_copies(const StepProgram& program) {
   const auto copies = [&](const StepLine& line) {
@@ -147,6 +156,7 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   const bool begins = asked == Asked::before || asked == Asked::around,
              ends = asked == Asked::after || asked == Asked::around;
   SmEnds around{begins ? of(program.start) : Operations{}, ends ? of(program.end) : Operations{}};
+  if (ends) leave_at_once(program, around.end);
   const SmProgram steps{asked == Asked::before || asked == Asked::after ? Operations{SmOperation{}}
                         : asked == Asked::masked                        ? of(program.masked)
                                                                         : of(program.step),

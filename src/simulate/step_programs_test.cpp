@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -47,6 +48,23 @@ TEST_CASE("every kernel with a file of steps has a program for each of its insta
     }
   }
   CHECK(found >= 20);
+}
+
+TEST_CASE("programs of shipped kernels state the hint to yield of each instruction; a reader would guess it") {
+  int lines = 0, without = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(kernels)) {
+    if (!entry.path().string().ends_with("steps.zst")) continue;
+    std::istringstream text(unpacked_steps(read_file(entry.path().string()), entry.path()));
+    for (std::string line; std::getline(text, line);) {
+      if (line.empty() || line.front() < '0' || line.front() > '9') continue;  // names of programs and sections
+      std::istringstream numbers(line);
+      int number = 0, count = 0;
+      while (numbers >> number) ++count;
+      ++lines, without += count != 5;
+    }
+  }
+  CHECK(lines > 10'000);
+  CHECK(without == 0);
 }
 
 TEST_CASE("more blocks on an SM take longer a step and less a block; masked steps and block ends take time") {

@@ -9,13 +9,15 @@ no mask cuts, as `inspect --simulate` finds it; "start" and "end", what a block 
 all its warps run the loop; "masked", a pass of a tile that the mask cuts, where code differs. CUBINs must be compiled from
 the sources in FOLDER: `steps` of code.json notes their hash, and the test `code_json` fails once they have changed.
 """
+import itertools
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from code_json import note_steps  # noqa: E402
+from code_json import arguments_of, evaluated, note_steps  # noqa: E402
 from code_passes import is_mask  # noqa: E402
 from simulated_steps import instruction_line  # noqa: E402
 
@@ -53,15 +55,39 @@ def section(name, found, addresses):
     return text
 
 
-def step(loop):
-    return [each["address"] for each in loop["instruction_list"]]
+def stores_of(header, symbol):
+    """Stores of 16 bytes by which a thread writes a step's results; 0: its steps write none."""
+    for nest in header.get("nests", []):
+        arguments = arguments_of(nest["function"], symbol)
+        if arguments and "stores" in nest:
+            return evaluated(nest["stores"], arguments)
+    return 0
+
+
+def is_store(text):
+    return re.match(r"(@!?U?P\w+ )?STG\b", text) is not None
+
+
+def step(found, loop, stores):
+    """The way of a pass; loops inside it that store results have as many passes as there are results."""
+    code = {each["address"]: each for each in found["code"]["instruction_list"]}
+    own = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
+    inner = {address for block in found["code"]["blocks"] if block["loop"] not in (None, own)
+             for address in code if block["first"] <= address <= block["last"]}
+    way = []
+    for is_inner, group in itertools.groupby((each["address"] for each in loop["instruction_list"]), inner.__contains__):
+        group = list(group)
+        a_pass = sum(is_store(code[address]["text"]) for address in group) if is_inner else 0
+        way += group * (max(1, stores // a_pass) if a_pass else 1)
+    return way
 
 
 def main():
     program, folder, *cubins = sys.argv[1:]
     for file in sorted(pathlib.Path(folder).glob("*code.json")):
         text = ""
-        for kernel in json.loads(file.read_text())["kernels"]:
+        header = json.loads(file.read_text())
+        for kernel in header["kernels"]:
             if "variant" not in kernel:
                 continue
             symbol, warps = kernel["kernel"], kernel["variant"]["warps"]
@@ -70,7 +96,8 @@ def main():
             if not loop:
                 print(f"{symbol}: no loop with matrix products", file=sys.stderr)
                 continue
-            text += f"# {symbol}\n" + section("step", found, step(loop))
+            stores = stores_of(header, symbol)
+            text += f"# {symbol}\n" + section("step", found, step(found, loop, stores))
             for name in ("start", "end"):
                 if loop.get(name):
                     text += section(name, found, loop[name])
@@ -78,7 +105,7 @@ def main():
             if cut:
                 found = next(filter(None, (inspected(program, cubin, symbol, warps, cut) for cubin in cubins)))
                 masked = next(each for each in found["simulation"]["loops"] if each["header"] == loop["header"])
-                text += section("masked", found, step(masked))
+                text += section("masked", found, step(found, masked, stores))
         place = file.with_name(file.name.replace("code.json", "steps.zst"))
         if text:
             size = f"--stream-size={len(text.encode())}"  # which the reader asks for

@@ -87,6 +87,14 @@ std::vector<bool> blocks_of(const CodeSummary& code, std::size_t loop) {
   return inside;
 }
 
+// Stores to global memory.
+std::int64_t stored(const CodeBlock& block) {
+  std::int64_t sum = 0;
+  for (const auto& [form, count] : block.counts.memory)
+    if (form.kind == InstructionKind::store && form.memory == CodeMemory::global) sum += count.instructions;
+  return sum;
+}
+
 std::size_t header_of(const CodeSummary& code, std::size_t loop) {
   std::size_t block = 0;
   while (code.blocks[block].first != code.loops[loop].header) ++block;
@@ -98,7 +106,7 @@ std::size_t header_of(const CodeSummary& code, std::size_t loop) {
 std::vector<std::size_t> step_path(const CodeSummary& code, std::size_t loop,
                                    const std::vector<std::uint64_t>& through) {
   const auto gain = [&](const CodeBlock& block) {
-    std::int64_t sum = work_gain * block.counts.of(InstructionKind::async_copy);
+    std::int64_t sum = work_gain * (block.counts.of(InstructionKind::async_copy) + stored(block));
     // A pass waits for its tiles, but does not try again.
     if (block.loop == loop) sum += work_gain * block.counts.of(InstructionKind::mbarrier);
     for (const std::uint64_t address : through)
