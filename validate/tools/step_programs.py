@@ -72,12 +72,13 @@ def step(found, loop, stores):
     """The way of a pass; loops inside it that store results have as many passes as there are results."""
     code = {each["address"]: each for each in found["code"]["instruction_list"]}
     own = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
-    inner = {address for block in found["code"]["blocks"] if block["loop"] not in (None, own)
-             for address in code if block["first"] <= address <= block["last"]}
+    inner = [range(int(block["first"], 16), int(block["last"], 16) + 1) for block in found["code"]["blocks"]
+             if block["loop"] not in (None, own)]
+    is_inner = lambda address: any(int(address, 16) in block for block in inner)  # noqa: E731
     way = []
-    for is_inner, group in itertools.groupby((each["address"] for each in loop["instruction_list"]), inner.__contains__):
+    for inside, group in itertools.groupby((each["address"] for each in loop["instruction_list"]), is_inner):
         group = list(group)
-        a_pass = sum(is_store(code[address]["text"]) for address in group) if is_inner else 0
+        a_pass = sum(is_store(code[address]["text"]) for address in group) if inside else 0
         way += group * (max(1, stores // a_pass) if a_pass else 1)
     return way
 
