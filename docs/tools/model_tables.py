@@ -13,7 +13,7 @@ import pathlib
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "model.md"
 END = "<!-- end -->\n"
 SIMULATED = ["fused_mma", "block_sparse", "case_study", "split_kv", "split_kv_int4", "split_kv_int8", "split_kv_wide",
-             "fused_fp8_qk", "fused_fp8", "fused_wgmma"]  # kernels that both engines serve
+             "fused_fp8_qk", "fused_fp8", "fused_fp8_vt", "fused_wgmma", "flash1"]  # kernels that both engines serve
 
 
 def percent(part):

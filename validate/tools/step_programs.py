@@ -74,7 +74,10 @@ def step(found, loop, stores):
     own = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
     inner = [range(int(block["first"], 16), int(block["last"], 16) + 1) for block in found["code"]["blocks"]
              if block["loop"] not in (None, own)]
-    is_inner = lambda address: any(int(address, 16) in block for block in inner)  # noqa: E731
+
+    def is_inner(address):
+        return any(int(address, 16) in block for block in inner)
+
     way = []
     for inside, group in itertools.groupby((each["address"] for each in loop["instruction_list"]), is_inner):
         group = list(group)
