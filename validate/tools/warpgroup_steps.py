@@ -16,7 +16,8 @@ import sys
 from simulated_steps import main_loop_lines
 
 CASE = re.compile(r"(\w+) k(\d+) c(\d+) (\d) wg (\w+) (\w+): ([\d. ]+)$")
-FORMATS = {"half": "__half", "e4m3": "tilescope::kernels::device::E4m3"}
+E4M3 = "tilescope::kernels::device::E4m3"
+FORMATS = {"half": "__half, __half", "e4m3": f"{E4M3}, __half", "e4m3_e4m3": f"{E4M3}, {E4M3}"}
 KINDS = ["plain", "barriers", "registers"]
 GROUP_ROWS, GROUP_WARPS, WARP_THREADS = 64, 4, 32
 

@@ -2,9 +2,10 @@
 // Operands lie in shared memory from the start.
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o warpgroups
 //   validate/tools/sm_rules/warpgroups/warpgroups.cu && ./warpgroups
-// Prints a line a case: format of the first product, keys, columns of the results, warpgroups, turns, kind of code;
-// clocks of a pass of each warpgroup. Kinds: plain; with mbarriers that let pass, as around tiles that the copy engine
-// brings; the same with the first product's descriptors in registers of the threads.
+// Prints a line a case: formats of the first product and, where it is not half, of the second; keys, columns of the
+// results, warpgroups, turns, kind of code; clocks of a pass of each warpgroup. Kinds: plain; with mbarriers that let
+// pass, as around tiles that the copy engine brings; the same with the first product's descriptors in registers of the
+// threads.
 #include <vector>
 
 #include "../softmax_step.cuh"
@@ -20,7 +21,20 @@ struct Args {
   unsigned* out;  // a warpgroup: clocks of all passes
 };
 
-template <class T, int groups, int keys, int columns, bool turns, Kind kind>
+// A row's probabilities as the second product takes them: four in a register, or two.
+template <class V>
+constexpr int packs = is_e4m3<V> ? 4 : 2;
+__device__ __forceinline__ std::uint32_t packed_e4m3(float a, float b, float c, float d) {
+  std::uint32_t r;
+  asm("{ .reg .b16 low, high; cvt.rn.satfinite.e4m3x2.f32 low, %2, %1; cvt.rn.satfinite.e4m3x2.f32 high, %4, %3; "
+      "mov.b32 %0, {low, high}; }"
+      : "=r"(r)
+      : "f"(a), "f"(b), "f"(c), "f"(d));
+  return r;
+}
+
+// T, V: formats of the first and the second product.
+template <class T, class V, int groups, int keys, int columns, bool turns, Kind kind>
 __global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
   extern __shared__ __align__(1024) unsigned char dynamic[];
   __shared__ std::uint64_t full[2], empty[2];
@@ -31,15 +45,16 @@ __global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
   const std::uint32_t at = fill<fill_bytes>(dynamic);
   Softmax<keys / 2> softmax;
   float o[columns / 2];
-  std::uint32_t p[keys / 16][4];
-  for (int i = 0; i < keys / 16; ++i)
+  constexpr int steps = keys / (8 * packs<V>);  // of the second product
+  std::uint32_t p[steps][4];
+  for (int i = 0; i < steps; ++i)
     for (int j = 0; j < 4; ++j) p[i][j] = 0x2c002c00u + threadIdx.x + i * j;
   for (float& each : o) each = 0;
   for (float& each : softmax.s) each = 0;
   const int group = static_cast<int>(threadIdx.x) / 128;
   // The compiler keeps what depends on the thread in registers, though all of a warpgroup have the same.
   const std::uint64_t q = k_major(at + (kind == registers ? group * 8192 : 0)), k = k_major(at + 32768);
-  const std::uint64_t v = mn_major(at + 98304, keys * 128);
+  const std::uint64_t v = is_e4m3<V> ? k_major(at + 98304) : mn_major(at + 98304, keys * 128);
   unsigned all_clocks = 0;
   for (int round = 0; round < 2; ++round) {
     __syncthreads();
@@ -56,8 +71,10 @@ __global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
       commit_products();
       if (waits) wait_barrier(shared_at(full), 1), fence_operands();
 #pragma unroll
-      for (int i = 0; i < keys / 16; ++i)
-        Wgmma<columns>::template rs<__half, Major::mn>(o, p[i], step_descriptor(v, i * 16 * 128), 1);
+      for (int i = 0; i < steps; ++i) {
+        if constexpr (is_e4m3<V>) Wgmma<columns>::template rs<V>(o, p[i], step_descriptor(v, i % 4 * 32), 1);
+        else Wgmma<columns>::template rs<V, Major::mn>(o, p[i], step_descriptor(v, i * 16 * 128), 1);
+      }
       commit_products();
       if (turns) arrive_named(1 + (group + 1) % groups, 256);
       wait_products<1>();
@@ -74,9 +91,13 @@ __global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
 #pragma unroll
       for (int i = 0; i < columns / 2; ++i) o[i] = __fmul_rn(o[i], softmax.correction[i / 2 % rows]);
 #pragma unroll
-      for (int i = 0; i < keys / 16; ++i)
+      for (int i = 0; i < steps; ++i)
 #pragma unroll
-        for (int j = 0; j < 4; ++j) p[i][j] = packed(softmax.s[8 * i + 2 * j], softmax.s[8 * i + 2 * j + 1]);
+        for (int j = 0; j < 4; ++j) {
+          const float* s = softmax.s + packs<V> * (4 * i + j);
+          if constexpr (is_e4m3<V>) p[i][j] = packed_e4m3(s[0], s[1], s[2], s[3]);
+          else p[i][j] = packed(s[0], s[1]);
+        }
     }
     all_clocks = now() - from;
     if (turns && group == 0) sync_named(1, 256);
@@ -91,9 +112,9 @@ __global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
 unsigned* out;
 std::vector<unsigned> host(256);
 
-template <class T, int groups, int keys, int columns, bool turns, Kind kind>
+template <class T, class V, int groups, int keys, int columns, bool turns, Kind kind>
 void measure() {
-  auto kernel = warpgroups<T, groups, keys, columns, turns, kind>;
+  auto kernel = warpgroups<T, V, groups, keys, columns, turns, kind>;
   constexpr int dynamic_bytes = fill_bytes + 2048, passes = 200;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes));
   CHECK(cudaMemset(out, 0, host.size() * 4));
@@ -101,28 +122,28 @@ void measure() {
   CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
   CHECK(cudaMemcpy(host.data(), out, host.size() * 4, cudaMemcpyDeviceToHost));
-  std::printf("%s k%d c%d %d wg %s %s:", is_e4m3<T> ? "e4m3" : "half", keys, columns, groups, turns ? "turns" : "free",
-              kind_names[kind]);
+  std::printf("%s%s k%d c%d %d wg %s %s:", is_e4m3<T> ? "e4m3" : "half", is_e4m3<V> ? "_e4m3" : "", keys, columns,
+              groups, turns ? "turns" : "free", kind_names[kind]);
   for (int g = 0; g < groups; ++g) std::printf(" %.1f", host[g] / double(passes));
   std::printf("\n");
 }
 
-template <class T, int groups, int keys, int columns>
+template <class T, class V, int groups, int keys, int columns>
 void cases() {
   const auto kinds = [](auto turns) {
-    measure<T, groups, keys, columns, turns, plain>(), measure<T, groups, keys, columns, turns, barriers>();
-    measure<T, groups, keys, columns, turns, registers>();
+    measure<T, V, groups, keys, columns, turns, plain>(), measure<T, V, groups, keys, columns, turns, barriers>();
+    measure<T, V, groups, keys, columns, turns, registers>();
   };
   kinds(std::false_type{});
   if constexpr (groups > 1) kinds(std::true_type{});
 }
-template <class T, int keys, int columns>
+template <class T, int keys, int columns, class V = __half>
 void up_to_two() {
-  cases<T, 1, keys, columns>(), cases<T, 2, keys, columns>();
+  cases<T, V, 1, keys, columns>(), cases<T, V, 2, keys, columns>();
 }
-template <class T, int keys, int columns>
+template <class T, int keys, int columns, class V = __half>
 void up_to_three() {
-  up_to_two<T, keys, columns>(), cases<T, 3, keys, columns>();
+  up_to_two<T, keys, columns, V>(), cases<T, V, 3, keys, columns>();
 }
 
 int main() {
@@ -131,4 +152,7 @@ int main() {
   up_to_three<__half, 64, 128>(), up_to_two<__half, 128, 128>(), up_to_two<__half, 176, 128>();
   up_to_two<__half, 48, 256>(), up_to_two<__half, 64, 256>(), up_to_two<__half, 80, 256>();
   up_to_three<E4m3, 128, 64>(), up_to_two<E4m3, 128, 128>(), up_to_two<E4m3, 160, 128>(), up_to_two<E4m3, 80, 256>();
+  up_to_three<E4m3, 128, 64, E4m3>(), up_to_two<E4m3, 224, 64, E4m3>(), up_to_two<E4m3, 128, 128, E4m3>();
+  up_to_two<E4m3, 192, 128, E4m3>(), up_to_two<E4m3, 224, 128, E4m3>(), up_to_two<E4m3, 96, 256, E4m3>();
+  up_to_two<E4m3, 128, 256, E4m3>();
 }
