@@ -7,14 +7,15 @@ import { join } from 'node:path';
 // Steps are unpacked here: the page has no zstd.
 const text_of = (file) => file.endsWith('.zst') ? execFileSync('zstd', ['-dcq', file], { encoding: 'utf8', maxBuffer: 1 << 28 }) : readFileSync(file, 'utf8');
 
-// The files that predictions read, by path below the project.
+// The files that predictions read, by path below the project: of machine code, that of kernels that it is executed for.
 export function data_files(top) {
   const files = {};
+  const executed = (path) => JSON.parse(readFileSync(join(top, path.replace(/steps\.zst$/, 'code.json')), 'utf8')).simulated;
   const take = (folder, wanted) => {
     for (const entry of readdirSync(join(top, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) take(path, wanted);
-      else if (wanted.test(entry.name)) files[path] = text_of(join(top, path));
+      else if (wanted.test(entry.name) && (!path.endsWith('.zst') || executed(path))) files[path] = text_of(join(top, path));
     }
   };
   take('hardware', /\.yaml$/);
