@@ -7,15 +7,17 @@ import { join } from 'node:path';
 // Steps are unpacked here: the page has no zstd.
 const text_of = (file) => file.endsWith('.zst') ? execFileSync('zstd', ['-dcq', file], { encoding: 'utf8', maxBuffer: 1 << 28 }) : readFileSync(file, 'utf8');
 
-// The files that predictions read, by path below the project: of machine code, that of kernels that it is executed for.
+// The files that predictions read, by path below the project. Machine code only of kernels whose steps are simulated:
+// predictions of the others do not read theirs.
 export function data_files(top) {
   const files = {};
-  const executed = (path) => JSON.parse(readFileSync(join(top, path.replace(/steps\.zst$/, 'code.json')), 'utf8')).simulated;
+  const code_of = (steps) => JSON.parse(readFileSync(join(top, steps.replace(/steps\.zst$/, 'code.json')), 'utf8'));
+  const is_read = (path) => !path.endsWith('steps.zst') || code_of(path).simulated;
   const take = (folder, wanted) => {
     for (const entry of readdirSync(join(top, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) take(path, wanted);
-      else if (wanted.test(entry.name) && (!path.endsWith('.zst') || executed(path))) files[path] = text_of(join(top, path));
+      else if (wanted.test(entry.name) && is_read(path)) files[path] = text_of(join(top, path));
     }
   };
   take('hardware', /\.yaml$/);
