@@ -12,8 +12,12 @@ import pathlib
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "model.md"
 END = "<!-- end -->\n"
-SIMULATED = ["fused_mma", "block_sparse", "case_study", "split_kv", "split_kv_int4", "split_kv_int8", "split_kv_wide",
-             "fused_fp8_qk", "fused_fp8", "fused_fp8_vt", "fused_wgmma", "flash1"]  # kernels that both engines serve
+# Those with machine code in the tree, and those for which a program is synthesised.
+WITH_CODE = ["fused_mma", "block_sparse", "case_study", "split_kv", "split_kv_int4", "split_kv_int8", "split_kv_wide",
+             "fused_fp8_qk", "fused_fp8", "fused_fp8_vt", "fused_wgmma", "flash1"]
+WITHOUT_CODE = ["pytorch_flash2", "pytorch_flash2_split", "pytorch_efficient", "pytorch_flash2_backward_d64",
+                "pytorch_flash2_backward_d128", "cudnn_forward", "backward", "backward_split", "mla_decode", "reference"]
+ENGINES = ["queues", "simulated", "synthesised"]
 
 
 def percent(part):
@@ -26,14 +30,15 @@ def rows_of(path):
 
 
 def engines(rows):
-    lines = ["| kernel | points over 20 us | SM cycles, queues: mean, worst | simulated | time, queues | simulated | "
-             "under 20 us, queues | simulated |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
-    for kernel in SIMULATED:
-        queues, simulated = rows[("queues", kernel)], rows[("simulated", kernel)]
-        cells = [f"`{kernel}`", str(queues["n"])]
+    heads = [f"{of}{engine}" for of in ("SM cycles: ", "time: ") for engine in ENGINES]
+    lines = ["| kernel | points over 20 us | " + " | ".join(heads) + " |", "|---|--:|" + "--:|" * len(heads)]
+    for kernel in WITH_CODE + WITHOUT_CODE:
+        own = [rows[(engine, kernel)] for engine in ENGINES]
+        cells = [f"`{kernel}`", str(own[0]["n"])]
         for of in ("cycles", "seconds"):
-            cells += [f"{percent(row[of + '_mean'])}, {row[of + '_worst'] * 100:.1f} %" for row in (queues, simulated)]
-        cells += [f"{percent(row['short_mean'])} %" for row in (queues, simulated)]
+            cells += [f"{percent(row[of + '_mean'])}, {row[of + '_worst'] * 100:.1f} %" for row in own]
+            if kernel in WITHOUT_CODE:
+                cells[-2] = "no code"
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -112,12 +112,15 @@ class ModelTables(unittest.TestCase):
         self.assertIn("| time of `b` 2.0 -> 5.0 % |", small)
 
     def test_engines_have_a_line_for_each_kernel(self):
+        kernels = model_tables.WITH_CODE + model_tables.WITHOUT_CODE
         rows = {(engine, kernel): self.row(engine, kernel, 0.03, 0.02)
-                for engine in ("queues", "simulated") for kernel in model_tables.SIMULATED}
+                for engine in model_tables.ENGINES for kernel in kernels}
         lines = model_tables.engines(rows).splitlines()
-        self.assertEqual(len(lines), 2 + len(model_tables.SIMULATED))
-        self.assertEqual(lines[2], "| `fused_mma` | 2000 | 3.00, 20.0 % | 3.00, 20.0 % | 2.00, 10.0 % | 2.00, 10.0 % | "
-                                   "5.00 % | 5.00 % |")
+        self.assertEqual(len(lines), 2 + len(kernels))
+        self.assertEqual(lines[2], "| `fused_mma` | 2000 | 3.00, 20.0 % | 3.00, 20.0 % | 3.00, 20.0 % | "
+                                   "2.00, 10.0 % | 2.00, 10.0 % | 2.00, 10.0 % |")
+        self.assertEqual(lines[-1], "| `reference` | 2000 | 3.00, 20.0 % | no code | 3.00, 20.0 % | "
+                                    "2.00, 10.0 % | no code | 2.00, 10.0 % |")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ constexpr double meeting = 20;
 
 constexpr int warp_threads = 32;
 
+// Microbenchmark on an H100, up to 64 stores, local stores or sums of 16 bytes a thread, then a load of shared memory
+// (validate/tools/sm_rules/leaving.cu): what leaves an SM is out of the way of later accesses while no more than this
+// waits.
+constexpr double held_bytes = 6500;
+
 // "0x10", "10", "SB0": the number in an operand, 0 without one.
 std::int16_t number_in(const std::string& operand) {
   const std::size_t start = operand.find_first_of("0123456789");
@@ -94,6 +99,10 @@ double needed(const MeasuredRates::Value& value, const HardwareProfile& hardware
                               .message = fmt::format("{} has no measured {}, which the simulation needs; 'tilescope "
                                                      "hardware measure' on that GPU adds it",
                                                      hardware.id, name)});
+}
+
+void add_leaving(double bytes, double bytes_a_clock, SmOperation& op) {
+  op.leaves = ticks(bytes / bytes_a_clock), op.held = ticks(held_bytes / bytes_a_clock);
 }
 
 // Arrivals at a barrier are counted one behind the other: the time of consecutive barriers grows by as much a warp.
@@ -185,7 +194,7 @@ void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const
   const double bytes = warp_threads * bytes_of_thread(instruction);
   op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
   const bool store = opcode_row(instruction.opcode).kind == K::store;
-  if (store && local.store) op.leaves = ticks(bytes / local.store->value);
+  if (store && local.store) add_leaving(bytes, local.store->value, op);
   if (!store && local.latency && local.latency_l1) op.missed = ticks(local.latency->value - local.latency_l1->value);
 }
 
@@ -196,7 +205,16 @@ void SmMachine::add_global(const Instruction& instruction, SmOperation& op) cons
   const double bytes = warp_threads * bytes_of_thread(instruction);
   op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
   if (kind == K::load && instruction.has("STRONG")) op.latency = ticks(copy_latency(parts_->hardware, CopySource::l2));
-  if (kind == K::store && rates.local.store) op.leaves = ticks(bytes / rates.local.store->value);
+  if (kind == K::store && rates.local.store) add_leaving(bytes, rates.local.store->value, op);
+}
+
+// What warps add to memory leaves an SM at its share of what all SMs add.
+void SmMachine::add_sum(const Instruction& instruction, SmOperation& op) const {
+  const HardwareProfile& hardware = parts_->hardware;
+  const double bytes = warp_threads * bytes_of_thread(instruction);
+  op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
+  if (const auto& rate = hardware.measured->atomics.red_fp32; rate && hardware.boost_hz)
+    add_leaving(bytes, rate->value / hardware.boost_hz->value / static_cast<double>(hardware.units.value), op);
 }
 
 // No faster than its operands come from shared memory.
@@ -240,6 +258,9 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     op.copy = ticks(bytes / limits_.copy_bytes_a_clock);
   } else if (opcode_row(instruction.opcode).memory == CodeMemory::local) {
     add_local(instruction, op);
+  } else if (instruction.opcode.starts_with("RED") && opcode_row(instruction.opcode).kind == K::atomic &&
+             opcode_row(instruction.opcode).memory != CodeMemory::shared) {
+    add_sum(instruction, op);
   } else if (opcode_row(instruction.opcode).memory == CodeMemory::global) {
     add_global(instruction, op);
   } else if (instruction.opcode == "LDGDEPBAR") {

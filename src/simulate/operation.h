@@ -63,7 +63,8 @@ struct SmOperation {
   bool delayed = false;         // the same: by operations that use these ports
   double shared_part = 0;       // the same: of the bandwidth of shared memory
   Ticks copy = 0;               // of the way from the L2 into the SM
-  Ticks leaves = 0;             // of the way out of the SM: a store to local memory
+  Ticks leaves = 0;             // of the way out of the SM: stores, sums in memory
+  Ticks held = 0;               // of this way, what may still be ahead when later accesses begin
   Ticks missed = 0;             // longer that the result takes where the L1 lacks it: a load of local memory
 };
 
@@ -119,6 +120,7 @@ class SmMachine {
   void add_held(SmOperation& op) const;
   void add_local(const Instruction& instruction, SmOperation& op) const;
   void add_global(const Instruction& instruction, SmOperation& op) const;
+  void add_sum(const Instruction& instruction, SmOperation& op) const;
   void add_product(const MatrixInstruction& matrix, SmOperation& op) const;
 
   std::shared_ptr<const Parts> parts_;

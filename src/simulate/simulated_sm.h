@@ -282,7 +282,8 @@ class Sm {
   Ticks queue(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
     Ticks& own = scheduler.memory;
     Ticks start = std::max(std::max(now, own), shared_free_);
-    if (op.leaves > 0) start = std::max(start, leaves_free_), leaves_free_ = start + op.leaves;
+    if (op.leaves > 0)
+      start = std::max(start, leaves_free_ - op.held), leaves_free_ = std::max(leaves_free_, start) + op.leaves;
     const double slower = scheduler.beside_product(start) ? scheduler.ports.slower() : 1;
     own = start + ticks_a_clock, shared_free_ = start + static_cast<Ticks>(slower * static_cast<double>(op.shared));
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;

@@ -87,17 +87,28 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
   std::unique_lock lock(mutex_);
   if (!is_read_) read();
   if (const auto found = programs_.find(symbol); found != programs_.end()) return &found->second;
-  const auto all = std::pair(std::size_t{0}, text_.size());
-  const auto place = only_ ? places_.emplace(symbol, all).first : places_.find(symbol);
-  if (place == places_.end()) return nullptr;
-  const auto [begin, end] = place->second;
+  std::string_view text;
+  if (const auto added = added_.find(symbol); added != added_.end()) {
+    text = added->second;
+  } else {
+    const auto all = std::pair(std::size_t{0}, text_.size());
+    const auto place = only_ ? places_.emplace(symbol, all).first : places_.find(symbol);
+    if (place == places_.end()) return nullptr;
+    const auto [begin, end] = place->second;
+    text = std::string_view(text_).substr(begin, end - begin);
+  }
   lock.unlock();
-  StepProgram program = step_text::read(std::string_view(text_).substr(begin, end - begin), file_, symbol);
+  StepProgram program = step_text::read(text, file_, symbol);
   lock.lock();
   return &programs_.try_emplace(symbol, std::move(program)).first->second;
 }
 
 bool StepPrograms::has(const std::string& symbol) const { return find(symbol) != nullptr; }
+
+void StepPrograms::add(const std::string& symbol, std::string program) const {
+  const std::lock_guard lock(mutex_);
+  added_.try_emplace(symbol, std::move(program));
+}
 
 const SmMachine& StepPrograms::machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const {
   const std::lock_guard lock(mutex_);

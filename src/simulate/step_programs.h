@@ -55,8 +55,10 @@ class StepPrograms {
   StepPrograms(std::filesystem::path file, std::string program)
       : file_(std::move(file)), is_read_(true), text_(std::move(program)), only_(true) {}
 
-  // Whether the file has the instance. Throws InputError where the file is damaged.
+  // Whether the file has the instance, or it was added. Throws InputError where the file is damaged.
   bool has(const std::string& symbol) const;
+  // The program of an instance that the file lacks: its sections. The first text of a symbol stays.
+  void add(const std::string& symbol, std::string program) const;
   // Of a step of each resident block; 0: no program.
   double clocks(const StepQuestion& question, const HardwareProfile& hardware) const;
   // That all resident blocks, started together, take beside their steps: start, first copies, end. 0: no program.
@@ -106,6 +108,7 @@ class StepPrograms {
   mutable std::string text_;
   bool only_ = false;  // `text_` is the program of every name
   mutable std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> places_;  // in `text_`
+  mutable std::map<std::string, std::string, std::less<>> added_;                           // by symbol
   mutable std::map<std::string, StepProgram, std::less<>> programs_;
   mutable std::map<Key, Answer> known_;
   mutable std::map<std::pair<std::uint64_t, CopySource>, SmMachine> machines_;

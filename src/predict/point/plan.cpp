@@ -135,6 +135,7 @@ Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
 Plan plan_of_schedule(const std::string& name_or_file, const fs::path& data_directory,
                       const std::string& other_diagram) {
   Plan plan;
+  plan.steps = std::make_shared<StepPrograms>(fs::path{});
   plan.schedule = find_schedule(name_or_file, data_directory / "models", other_diagram);
   const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
   std::error_code ignored;

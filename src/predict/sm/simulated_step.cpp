@@ -1,15 +1,24 @@
 #include "predict/sm/simulated_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
+#include <string>
 
 #include "predict/point/code_of.h"
 #include "predict/point/products.h"
 #include "predict/sm/latency.h"
+#include "predict/sm/step_lowering.h"
 #include "predict/sm/step_question.h"
 #include "predict/work/masked_scores.h"
 
 namespace tilescope {
 namespace {
+
+int missed_percent(const LocalTraffic& local) {
+  return local.loaded > 0 ? static_cast<int>(local.missed * 100 / local.loaded) : 0;
+}
 
 // Whether the profile has all rates of a simulation. Rules derive those that an NVIDIA GPU's lacks
 // (hardware/derived.h).
@@ -28,6 +37,45 @@ bool has_rates(const HardwareProfile& hardware) {
          all({&p.ex2, &p.rcp, &p.lg2, &p.ffma, &p.fadd, &p.fmul, &p.max, &p.lop3, &p.iadd3, &p.prmt, &p.cvt_f16x2,
               &p.cvt_bf16x2, &p.shuffle, &p.issue}) &&
          all({&c.ffma, &c.ex2, &c.shuffle, &c.ldmatrix, &c.movmatrix, &c.constant, &c.operands_read});
+}
+
+// Whether it has those of the launch's products; no other GPU's stand for them.
+bool has_product_rates(const BoundIsland& bound) {
+  const auto& tensor = bound.hardware.measured->tensor;
+  const TensorPathRow& path = bound.how.path();
+  bool all = path.warpgroup ? !tensor.wgmma_latency.empty() : path.from_registers;
+  for_each_product(bound, [&](const Product& product) {
+    const Format format = product.computes_in;
+    const bool known = bits(format) == 16 || format == Format::fp8_e4m3;  // as programs name them
+    all = all && known &&
+          (path.warpgroup ? tensor.wgmma_smem.contains(format) && tensor.wgmma_register.contains(format)
+                          : tensor.mma.contains(format) && tensor.mma_latency.contains(Format::fp16));
+  });
+  return all;
+}
+
+// Adds the synthesised program to the plan's, unless it is there. Returns its symbol.
+std::string synthesised(const LaunchAtSm& launch, double steps) {
+  const SmRates& rates = launch.rates;
+  const bool halved = halved_depth(launch.bound.how) && rates.mma_k8_chain > 0;
+  std::string text = lowered_step(warp_step(launch, steps), halved ? rates.mma_k8_chain : rates.mma_chain);
+  std::string symbol = fmt::format("synthesised {:016x}", std::hash<std::string>{}(text));
+  launch.bound.plan.steps->add(symbol, std::move(text));
+  return symbol;
+}
+
+// Of the machine code, or of a synthesised program where that is not known or not wanted.
+StepQuestion question_of(const LaunchAtSm& launch, double steps) {
+  const BoundIsland& bound = launch.bound;
+  const LocalTraffic& local = launch.counts.local;
+  if (bound.point.time.engine != SmEngine::synthesised)
+    if (const auto of_code = step_question(bound, 1, CopySource::l2, local)) return *of_code;
+  return {.symbol = synthesised(launch, steps),
+          .masked = false,
+          .warps = static_cast<int>(consumer_warps(bound)),
+          .resident = 1,
+          .copies_from = CopySource::l2,
+          .local_missed = missed_percent(local)};
 }
 
 // Of the steps, those whose tile the mask cuts.
@@ -55,38 +103,43 @@ std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t
                       .warps = static_cast<int>(code ? code->warps : consumer_warps(bound)),
                       .resident = static_cast<int>(resident),
                       .copies_from = source,
-                      .local_missed = local.loaded > 0 ? static_cast<int>(local.missed * 100 / local.loaded) : 0};
+                      .local_missed = missed_percent(local)};
 }
 
 bool simulates(const BoundIsland& bound) {
   const SmEngine engine = bound.point.time.engine;
   if (engine == SmEngine::queues || (engine == SmEngine::best && !bound.plan.kernel.simulated)) return false;
-  if (!has_rates(bound.hardware)) return false;
-  return step_question(bound, 1, CopySource::l2).has_value();
+  if (!bound.how.uses_tensor_cores() || !bound.plan.steps || !has_rates(bound.hardware)) return false;
+  return engine != SmEngine::synthesised && step_question(bound, 1, CopySource::l2) ? true : has_product_rates(bound);
 }
 
-double simulated_step(const LaunchAtSm& launch, std::int64_t resident, Inputs inputs) {
-  const BoundIsland& bound = launch.bound;
-  const double masked = masked_part(bound);
+SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
+    : launch_(launch), question_(question_of(launch, steps)), masked_(masked_part(launch.bound)) {}
+
+double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
   const auto mean_step = [&](CopySource source) {
-    StepQuestion question = *step_question(bound, resident, source, launch.counts.local);
-    const double whole = bound.plan.steps->clocks(question, bound.hardware);
+    StepQuestion question = question_;
+    question.resident = static_cast<int>(resident), question.copies_from = source;
+    const StepPrograms& programs = *launch_.bound.plan.steps;
+    const double whole = programs.clocks(question, launch_.bound.hardware);
     question.masked = true;
-    return masked > 0 ? whole + masked * (bound.plan.steps->clocks(question, bound.hardware) - whole) : whole;
+    return masked_ > 0 ? whole + masked_ * (programs.clocks(question, launch_.bound.hardware) - whole) : whole;
   };
-  const double missed = missed_part(launch, inputs), near = mean_step(CopySource::l2);
+  const double missed = missed_part(launch_, inputs), near = mean_step(CopySource::l2);
   return missed > 0 ? near + missed * (mean_step(CopySource::hbm) - near) : near;
 }
 
-SimulatedEnds simulated_ends(const LaunchAtSm& launch, Inputs inputs) {
-  const BoundIsland& bound = launch.bound;
-  const StepPrograms& steps = *bound.plan.steps;
-  const StepQuestion near = *step_question(bound, 1, CopySource::l2), far = *step_question(bound, 1, CopySource::hbm);
-  SimulatedEnds ends{.lead = steps.before(near, bound.hardware), .trail = steps.after(near, bound.hardware)};
+SimulatedEnds SimulatedSteps::ends(Inputs inputs) const {
+  const BoundIsland& bound = launch_.bound;
+  const StepPrograms& programs = *bound.plan.steps;
+  StepQuestion far = question_;
+  far.copies_from = CopySource::hbm;
+  SimulatedEnds ends{.lead = programs.before(question_, bound.hardware),
+                     .trail = programs.after(question_, bound.hardware)};
   if (ends.lead <= 0 || bound.how.load().bulk) return ends;
-  const double missed = missed_part(launch, inputs);
-  ends.around = (1 - missed) * steps.around(near, bound.hardware);
-  if (missed > 0) ends.around += missed * steps.around(far, bound.hardware);
+  const double missed = missed_part(launch_, inputs);
+  ends.around = (1 - missed) * programs.around(question_, bound.hardware);
+  if (missed > 0) ends.around += missed * programs.around(far, bound.hardware);
   return ends;
 }
 

@@ -1,21 +1,32 @@
-// Clocks of a step from the kernel's machine code on a simulated SM.
+// Clocks of a step on a simulated SM: of the kernel's machine code, or of a program that its counts imply.
 #pragma once
 
 #include "predict/sm/launch_at_sm.h"
+#include "simulate/step_programs.h"
 
 namespace tilescope {
 
-// Whether the engine that the point asks for, or that is better on the kernel's records, executes its machine code.
+// Whether the engine that the point asks for, or that is better on the kernel's records, simulates the steps.
 bool simulates(const BoundIsland& bound);
 
-// Clocks of the mean step of each of `resident` blocks: masked tiles among them, and copies from L2 and memory.
-double simulated_step(const LaunchAtSm& launch, std::int64_t resident, Inputs inputs);
-
-// Clocks of a block by itself, 0 where its ends are not in the code: before it asks for its first copy, after its last
-// step; and all that it takes beside its steps, where threads copy: the copy engine is not simulated, 0.
+// Clocks of a block by itself, 0 where its ends are not in the program: before it asks for its first copy, after its
+// last step; and all that it takes beside its steps, where threads copy: the copy engine is not simulated, 0.
 struct SimulatedEnds {
   double lead = 0, trail = 0, around = 0;
 };
-SimulatedEnds simulated_ends(const LaunchAtSm& launch, Inputs inputs);
+
+// Those of a launch with `steps` steps in all. Keeps the launch.
+class SimulatedSteps {
+ public:
+  SimulatedSteps(const LaunchAtSm& launch, double steps);
+  // Of the mean step of each of `resident` blocks: masked tiles among them, and copies from L2 and memory.
+  double clocks(std::int64_t resident, Inputs inputs) const;
+  SimulatedEnds ends(Inputs inputs) const;
+
+ private:
+  const LaunchAtSm& launch_;
+  StepQuestion question_;
+  double masked_ = 0;  // part of the steps
+};
 
 }  // namespace tilescope

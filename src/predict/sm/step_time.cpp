@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "predict/l2/around_products.h"
@@ -239,14 +240,18 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
   const Groups groups(launch, steps, inputs);
   SmStep step{.steps = steps, .demand = groups.demand, .latency = groups.network.delay};
-  const bool by_code = simulates(bound);
+  const auto simulated = simulates(bound) ? std::optional<SimulatedSteps>(std::in_place, launch, steps) : std::nullopt;
   for (std::int64_t j = 1; j <= launch.resident(); ++j) {
     const auto at = static_cast<std::size_t>(j - 1);
-    step.work[at] = by_code ? simulated_step(launch, j, Inputs::in_l2) : groups.round(j);
-    step.clocks.step[at] = by_code ? simulated_step(launch, j, inputs) : step.work[at];
+    step.work[at] = simulated ? simulated->clocks(j, Inputs::in_l2) : groups.round(j);
+    step.clocks.step[at] = simulated ? simulated->clocks(j, inputs) : step.work[at];
+    // All SMs together add to memory and spill no faster than the L2 takes it.
+    if (simulated)
+      for (double* each : {&step.work[at], &step.clocks.step[at]})
+        *each = std::max(*each, static_cast<double>(j) * groups.demand.leaving);
   }
   // What a faster unit saves of a simulated step is what it saves of one in the network.
-  if (by_code && launch.faster != as_it_is) {
+  if (simulated && launch.faster != as_it_is) {
     LaunchAtSm usual = launch;
     usual.faster = as_it_is;
     const Groups as_is(usual, steps, inputs);
@@ -259,7 +264,7 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
                       std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
   step.clocks.oldest_first = launch.rates.oldest_first;  // schedulers pick the oldest warp that can issue
   if (bound.how.waits.loads.empty()) {
-    add_ends(groups, by_code ? simulated_ends(launch, inputs) : SimulatedEnds{}, step);
+    add_ends(groups, simulated ? simulated->ends(inputs) : SimulatedEnds{}, step);
   } else {
     const BlockWaits both = block_waits(launch);
     step.cold_extra = both.cold - both.warm;
