@@ -110,7 +110,7 @@ bool simulates(const BoundIsland& bound) {
   const SmEngine engine = bound.point.time.engine;
   if (engine == SmEngine::queues || (engine == SmEngine::best && !bound.plan.kernel.simulated)) return false;
   if (!bound.how.uses_tensor_cores() || !bound.plan.steps || !has_rates(bound.hardware)) return false;
-  return engine != SmEngine::synthesised && step_question(bound, 1, CopySource::l2) ? true : has_product_rates(bound);
+  return (engine != SmEngine::synthesised && step_question(bound, 1, CopySource::l2)) || has_product_rates(bound);
 }
 
 SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)

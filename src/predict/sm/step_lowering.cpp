@@ -30,6 +30,16 @@ WarpStep part_of(const WarpStep& step, int i) {
   return own;
 }
 
+// How a product's instruction is named: the letter of its opcode, and the modifiers of its operands.
+struct ProductName {
+  char letter;
+  const char* formats;
+};
+ProductName name_of(Format format) {
+  return format == Format::fp8_e4m3 ? ProductName{'Q', ".E4M3.E4M3"}
+                                    : ProductName{'H', format == Format::bf16 ? ".BF16" : ""};
+}
+
 class Lowering {
  public:
   Lowering(const WarpStep& step, double mma_chain) : s_(step), mma_chain_(static_cast<int>(mma_chain)) {
@@ -139,16 +149,14 @@ ProgramLines Lowering::arithmetic(const VectorOps& v) const {
 }
 
 ProgramLines Lowering::asynchronous_product(const ProductStep& p) const {
-  const bool narrow = p.format == Format::fp8_e4m3;
-  const char* formats = narrow ? ".E4M3.E4M3" : p.format == Format::bf16 ? ".BF16" : "";
+  const auto [letter, formats] = name_of(p.format);
   ProgramLines lines{{.text = text::products_begin}};
   for (int i = 0; i < p.instructions; ++i) {
     lines.push_back({.text = text::other});
     lines.push_back({.stall = half_rate, .text = text::other});
     const bool ends = s_.waits_each || i + 1 == p.instructions;
-    lines.push_back(
-        {.text = fmt::format("{}.{}x{}x{}.F32{} R56, {}gdesc[UR16], R56{}", narrow ? "QGMMA" : "HGMMA", p.mma.m,
-                             p.mma.n, p.mma.k, formats, p.a_in_shared ? "" : "R24, ", ends ? ", gsb0" : "")});
+    lines.push_back({.text = fmt::format("{}GMMA.{}x{}x{}.F32{} R56, {}gdesc[UR16], R56{}", letter, p.mma.m, p.mma.n,
+                                         p.mma.k, formats, p.a_in_shared ? "" : "R24, ", ends ? ", gsb0" : "")});
     if (s_.waits_each) append(lines, results(0));
   }
   return lines;
@@ -157,8 +165,7 @@ ProgramLines Lowering::asynchronous_product(const ProductStep& p) const {
 // Operands of the next place along the summed axis are loaded before the products of one.
 ProgramLines Lowering::product(const ProductStep& p, bool loaded) const {
   if (s_.wgmma) return asynchronous_product(p);
-  const bool narrow = p.format == Format::fp8_e4m3;
-  const char* formats = narrow ? ".E4M3.E4M3" : p.format == Format::bf16 ? ".BF16" : "";
+  const auto [letter, formats] = name_of(p.format);
   constexpr int issue = 2;  // clocks from one product of a warp to the next
   ProgramLines lines = loaded ? ProgramLines{} : loads_of(p, 0);
   for (int place = 0; place < p.depth; ++place) {
@@ -166,9 +173,9 @@ ProgramLines Lowering::product(const ProductStep& p, bool loaded) const {
     if (!last) append(lines, loads_of(p, place + 1));
     const int now = part(p.instructions, place, p.depth);
     for (int i = 0; i < now; ++i) {
-      ProgramLine line{.wait = i == 0 ? 1 << (load_board + place % 2) : 0,
-                       .text = fmt::format("{}.{}{}{}.F32{} R44, R16, R48, R44", narrow ? "QMMA" : "HMMA", p.mma.m,
-                                           p.mma.n, p.mma.k, formats)};
+      ProgramLine line{
+          .wait = i == 0 ? 1 << (load_board + place % 2) : 0,
+          .text = fmt::format("{}MMA.{}{}{}.F32{} R44, R16, R48, R44", letter, p.mma.m, p.mma.n, p.mma.k, formats)};
       if (i + 1 == now && !last) line.stall = std::clamp(mma_chain_ - issue * (now - 1), 1, longest_stall);
       lines.push_back(std::move(line));
     }
@@ -265,13 +272,11 @@ void Lowering::add_products(ProgramLines& all) const {
       continue;
     }
     append(all, results(0)), append(all, shared_loads(seen, score_products()));
-    if (seen > 0) {
-      ++seen;
+    if (seen++ > 0) {
       append(all, arithmetic(own.later)), append(all, arithmetic(own.rest));
       own.later = own.rest = {};
       continue;
     }
-    ++seen;
     append(all, maxima(own.first));
     if (one && s_.special_parts > 1) continue;
     if (one) own.first.fmul += std::exchange(own.rest.fmul, 0);
