@@ -118,11 +118,13 @@ std::optional<PipeClocks> InstructionCosts::matrix_pipe(const Instruction& instr
   return std::nullopt;
 }
 
-// Matrix loads and stores move whole rows. Other accesses take at least a clock: lanes may read the same address.
+// Matrix loads and stores move whole rows. Other accesses move 128 bytes a clock to or from registers, also where lanes
+// read the same address (validate/tools/sm_rules/load_bursts.cu).
 std::optional<PipeClocks> InstructionCosts::shared_pipe(const Instruction& instruction) const {
   constexpr double wide_bytes = 16;  // of a thread in the x4 form that was measured
   const bool load = instruction.opcode == "LDSM", store = instruction.opcode == "STSM";
-  if (!load && !store) return PipeClocks{CodePipe::shared, schedulers_};
+  if (!load && !store)
+    return PipeClocks{CodePipe::shared, schedulers_ * std::max(1.0, bytes_of_thread(instruction) / 4.0)};
   const double clocks =
       load ? value(rates_.smem.ldmatrix, "smem.ldmatrix", 1) : value(rates_.smem.stmatrix, "smem.stmatrix", 1);
   return PipeClocks{CodePipe::shared, schedulers_ * clocks * bytes_of_thread(instruction) / wide_bytes};

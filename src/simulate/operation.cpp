@@ -49,8 +49,8 @@ constexpr int warp_threads = 32;
 
 // Microbenchmark on an H100, up to 64 stores, local stores or sums of 16 bytes a thread, then a load of shared memory
 // (validate/tools/sm_rules/leaving.cu): what leaves an SM is out of the way of later accesses while no more than this
-// waits.
-constexpr double held_bytes = 6500;
+// waits. The same: what one SM adds to memory while others do not, 4 or 16 bytes a thread.
+constexpr double held_bytes = 6500, sums_bytes_a_clock = 25.3;
 
 // "0x10", "10", "SB0": the number in an operand, 0 without one.
 std::int16_t number_in(const std::string& operand) {
@@ -188,11 +188,17 @@ void SmMachine::add_held(SmOperation& op) const {
   if (special && beside.wgmma_ex2) op.slower = ticks(beside.wgmma_ex2->value * clocks);
 }
 
-// Spilled registers: through the L1, which shared memory's ways serve, and stores on to the L2.
-void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const {
-  const auto& local = parts_->hardware.measured->local;
+// Of the memory queue and the way to shared memory, which the L1 shares. Returns its bytes.
+double SmMachine::add_access(const Instruction& instruction, SmOperation& op) const {
   const double bytes = warp_threads * bytes_of_thread(instruction);
   op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
+  return bytes;
+}
+
+// Spilled registers: through the L1, and stores on to the L2.
+void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const {
+  const auto& local = parts_->hardware.measured->local;
+  const double bytes = add_access(instruction, op);
   const bool store = opcode_row(instruction.opcode).kind == K::store;
   if (store && local.store) add_leaving(bytes, local.store->value, op);
   if (!store && local.latency && local.latency_l1) op.missed = ticks(local.latency->value - local.latency_l1->value);
@@ -202,19 +208,14 @@ void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const
 void SmMachine::add_global(const Instruction& instruction, SmOperation& op) const {
   const MeasuredRates& rates = *parts_->hardware.measured;
   const InstructionKind kind = opcode_row(instruction.opcode).kind;
-  const double bytes = warp_threads * bytes_of_thread(instruction);
-  op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
+  const double bytes = add_access(instruction, op);
   if (kind == K::load && instruction.has("STRONG")) op.latency = ticks(copy_latency(parts_->hardware, CopySource::l2));
   if (kind == K::store && rates.local.store) add_leaving(bytes, rates.local.store->value, op);
 }
 
-// What warps add to memory leaves an SM at its share of what all SMs add.
+// What warps add to memory leaves an SM at a rate of its own; what all SMs add may take longer (predict/sm/demand.cpp).
 void SmMachine::add_sum(const Instruction& instruction, SmOperation& op) const {
-  const HardwareProfile& hardware = parts_->hardware;
-  const double bytes = warp_threads * bytes_of_thread(instruction);
-  op.part = SmPart::memory, op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
-  if (const auto& rate = hardware.measured->atomics.red_fp32; rate && hardware.boost_hz)
-    add_leaving(bytes, rate->value / hardware.boost_hz->value / static_cast<double>(hardware.units.value), op);
+  add_leaving(add_access(instruction, op), sums_bytes_a_clock, op);
 }
 
 // No faster than its operands come from shared memory.
@@ -238,6 +239,7 @@ void SmMachine::set_control(const IssueControl& control, SmOperation& op) {
 
 SmOperation SmMachine::operation(const Instruction& instruction, int warps) const {
   const InstructionCosts& costs = parts_->costs;
+  const MeasuredRates& rates = *parts_->hardware.measured;
   SmOperation op;
   set_control(instruction.control, op);
   op.latency = ticks(costs.latency(instruction));
@@ -252,10 +254,7 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
   if (instruction.opcode == "BAR" && (instruction.has("SYNC") || instruction.has("ARV"))) {
     add_barrier(instruction, warps, op);
   } else if (instruction.opcode == "LDGSTS") {
-    op.effect = SmEffect::copy, op.part = SmPart::memory;
-    const double bytes = warp_threads * bytes_of_thread(instruction);
-    op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
-    op.copy = ticks(bytes / limits_.copy_bytes_a_clock);
+    op.effect = SmEffect::copy, op.copy = ticks(add_access(instruction, op) / limits_.copy_bytes_a_clock);
   } else if (opcode_row(instruction.opcode).memory == CodeMemory::local) {
     add_local(instruction, op);
   } else if (instruction.opcode.starts_with("RED") && opcode_row(instruction.opcode).kind == K::atomic &&
@@ -268,6 +267,8 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
   } else if (instruction.opcode == "DEPBAR") {
     op.effect = SmEffect::group_wait, op.number = number_in(operand_of(instruction, 0));
     op.count = instruction.operands.size() > 1 ? number_in(instruction.operands[1]) : std::int16_t{0};
+  } else if (instruction.opcode == "MEMBAR" && instruction.has("CTA")) {
+    op.part = SmPart::memory, op.latency = op.operands = ticks(rates.smem.latency ? rates.smem.latency->value : 0);
   } else if (instruction.opcode == "SYNCS" && instruction.has("PHASECHK")) {
     op.latency = limits_.phase_latency;
   } else if (op.part == SmPart::tensor && instruction.opcode.ends_with("GMMA")) {

@@ -118,6 +118,7 @@ class SmMachine {
  private:
   struct Parts;
   void add_held(SmOperation& op) const;
+  double add_access(const Instruction& instruction, SmOperation& op) const;
   void add_local(const Instruction& instruction, SmOperation& op) const;
   void add_global(const Instruction& instruction, SmOperation& op) const;
   void add_sum(const Instruction& instruction, SmOperation& op) const;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
 #include "base/error.h"
 #include "simulate/sm.h"
@@ -10,6 +9,8 @@
 #include "simulate/sm_counts.h"
 #include "simulate/sm_order.h"
 #include "simulate/sm_period.h"
+#include "simulate/sm_shared_path.h"
+#include "simulate/sm_waits.h"
 #include "simulate/sm_warpgroup.h"
 #include "simulate/state_hash.h"
 
@@ -171,6 +172,7 @@ class Sm {
       const SmOperation& op = code_.operations[products.operations[place]];
       --scheduler.queued, scheduler.products = free = start + op.busy;
       scheduler.ports.begin(op, start);
+      begin_product(op, start, free);
       counts_.busy[index_of(SmPart::tensor)] += op.busy;
       products.results[place] = free + op.latency;
       if (products.events[place] == 0) continue;
@@ -182,7 +184,10 @@ class Sm {
   // The warp whose turn it is issues, if the others have come as far (`in_order`) or do not see it. Returns when to
   // look again.
   [[gnu::always_inline]] Ticks step(Scheduler& scheduler, const Ticks now, bool in_order) {
-    if (scheduler.queued > 0) start_products(scheduler);
+    if (scheduler.queued > 0) {
+      if (!in_order) return stops_ = true, now;  // others see when products start
+      start_products(scheduler);
+    }
     Ticks soonest = never;
     Warp *const *const first = scheduler.warps.data(), *const *const end = first + scheduler.warps.size();
     for (Warp* const* i = first; i < end; ++i) {
@@ -214,18 +219,12 @@ class Sm {
       ++counts_.issued;
     }
     Ticks start = now;
-    if (op.part == SmPart::memory) start = queue(scheduler, op, now);
-    if (op.part == SmPart::memory && scheduler.beside_product(start)) start += scheduler.ports.later();
+    if (op.part == SmPart::memory) start = queue(scheduler, warp, op, now);
     Ticks until = start + op.busy;
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, warp, now);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
-    if (op.holds) {  // the last board is that of operations without one
-      Ticks& results = warp.boards[op.result_board];
-      results = std::max(results, start + op.latency + local_later(op));
-      Ticks& operands = warp.boards[op.operand_board];
-      operands = std::max(operands, start + op.operands);
-    }
+    if (op.holds) hold(warp, op, start);
     if constexpr (detailed)
       if (keeps_events_) events_.push_back(event_of(warp, now, until));
     warp.issued = now;
@@ -246,6 +245,15 @@ class Sm {
     warp.op = following;
     prepare(warp, op.stall + (again ? limits_.branch : 0));
     if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp);
+  }
+
+  // The last board is that of operations without one.
+  void hold(Warp& warp, const CodeOperation& op, Ticks start) {
+    if (op.part == SmPart::memory) start += path_.later(start);
+    Ticks& results = warp.boards[op.result_board];
+    results = std::max(results, start + op.latency + local_later(op));
+    Ticks& operands = warp.boards[op.operand_board];
+    operands = std::max(operands, start + op.operands);
   }
 
   void ask(Warp& warp, Scheduler& scheduler) {
@@ -278,27 +286,21 @@ class Sm {
     return end;
   }
 
-  // An operation of the memory queue starts when those before it have, and shared memory is free. Returns when.
-  Ticks queue(Scheduler& scheduler, const SmOperation& op, const Ticks now) {
-    Ticks& own = scheduler.memory;
-    Ticks start = std::max(std::max(now, own), shared_free_);
-    if (op.leaves > 0)
-      start = std::max(start, leaves_free_ - op.held), leaves_free_ = std::max(leaves_free_, start) + op.leaves;
-    const double slower = scheduler.beside_product(start) ? scheduler.ports.slower() : 1;
-    own = start + ticks_a_clock, shared_free_ = start + static_cast<Ticks>(slower * static_cast<double>(op.shared));
+  // See SharedPath::add.
+  Ticks queue(Scheduler& scheduler, Warp& warp, const CodeOperation& op, const Ticks now) {
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
-    scheduler.queue[scheduler.queue_at] = start;
-    scheduler.queue_at = (scheduler.queue_at + 1) % most_queue;
-    scheduler.free[index_of(SmPart::memory)] =
-        scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(limits_.queue)) % most_queue];
+    const Ticks start = path_.add(scheduler, warp, op, now, code_.asynchronous, keeps_events_ ? events_.size() + 1 : 0);
+    stops_ = stops_ || scheduler.unserved > now;
     return start;
   }
 
-  static void delay(Warp& warp, Ticks until, SmWait cause) {
-    until = whole_clock(until);
-    if (until <= warp.at) return;
-    if constexpr (detailed) warp.causes[index_of(cause)] += until - warp.at;
-    warp.at = until;
+  void begin_product(const SmOperation& op, Ticks start, Ticks end) {
+    path_.take(start, end, op.shared_part, [&](Warp& warp, const CodeOperation& moved, std::size_t event, Ticks later) {
+      if (event > 0) move_event(events_[event - 1], later);
+      if (!moved.holds) return;
+      hold(warp, moved, later);
+      if (warp.at < never) wait_for_boards<detailed>(warp);
+    });
   }
 
   // Earliest issue of the warp's next operation, by what is known now.
@@ -307,12 +309,9 @@ class Sm {
     warp.at = warp.issued + stall;
     if constexpr (detailed) warp.causes = {}, warp.causes[index_of(SmWait::stall)] = stall;
     else warp.causes[index_of(SmWait::pipe)] = 0;
-    Ticks boards = warp.at;
-    for (unsigned mask = op.wait_mask; mask != 0; mask &= mask - 1)
-      boards = std::max(boards, warp.boards[static_cast<std::size_t>(std::countr_zero(mask))]);
-    delay(warp, boards, SmWait::scoreboard);
+    wait_for_boards<detailed>(warp);
     if (op.effect == SmEffect::group_wait) {
-      delay(warp, warp.copied.until_left(op.count), SmWait::copies);
+      delay<detailed>(warp, warp.copied.until_left(op.count), SmWait::copies);
       as_later_ = as_later_ && whole_clock(warp.copied_later.until_left(op.count)) <= warp.at;
     }
   }
@@ -358,7 +357,7 @@ class Sm {
     for (const int waiting : barrier.waiting) {
       Warp& other = warps_[static_cast<std::size_t>(waiting)];
       prepare(other, op.stall);
-      delay(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
+      delay<detailed>(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
       Scheduler& scheduler = scheduler_of(other);
       scheduler.next = std::min(scheduler.next, std::max(other.at, now_ + ticks_a_clock)), --scheduler.waiting;
     }
@@ -372,7 +371,7 @@ class Sm {
       hash.add(warp, with_later ? later_copies(warp) : warp.copies, with_later ? warp.copied_later : warp.copied);
     for (const Barrier& barrier : barriers_) hash.add(barrier.arrived);
     for (const Scheduler& scheduler : schedulers_) hash.add(scheduler);
-    hash.later(shared_free_), hash.later(copy_free_), hash.later(leaves_free_), hash.later(barrier_free_);
+    path_.add_to(hash, now_), hash.later(copy_free_), hash.later(barrier_free_);
     return hash.value();
   }
 
@@ -389,7 +388,8 @@ class Sm {
   std::vector<SmEvent> events_;
   Ticks longest_ = 0, left_out_ = 0;  // of a warp that has ended; of passes that were not simulated
   bool stops_ = false;                // the scheduler that runs on lets others go first
-  Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, leaves_free_ = 0, barrier_free_ = 0;
+  SharedPath path_{limits_};
+  Ticks now_ = 0, copy_free_ = 0, barrier_free_ = 0;
   std::int64_t passes_ = 0;  // of all warps
   int finished_ = 0;
   bool as_later_;

@@ -58,4 +58,7 @@ inline SmEvent event_of(const Warp& warp, Ticks now, Ticks until) {
           .cause = cause};
 }
 
+// Its work starts later than it was thought to.
+inline void move_event(SmEvent& event, Ticks start) { event.until += start - event.started, event.started = start; }
+
 }  // namespace tilescope::sm_state

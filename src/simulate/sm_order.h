@@ -35,7 +35,8 @@ inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, cons
     turn.in_order = std::min(turn.in_order, schedulers[i].next + (i > turn.scheduler));  // at one clock by number
   }
   if (own.waiting > 0) turn.alone = others + release;
-  if (own.incomplete > 0) turn.alone = turn.in_order;  // others may complete a product at any clock
+  // Others may complete a product at any clock, and hold up an access.
+  if (own.incomplete > 0 || own.unserved > own.next) turn.alone = turn.in_order;
   if (turn.scheduler != 0)
     turn.alone = std::min(turn.alone, pass_ends(first, schedulers[0].next, own.next, loop_end) + 1);
   turn.alone = std::min(std::max(turn.alone, turn.in_order), never);

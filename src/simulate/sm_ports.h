@@ -19,7 +19,7 @@ inline constexpr Ticks port_turn = 4 * ticks_a_clock, port_own = 2 * ticks_a_clo
 class Ports {
  public:
   void begin(const SmOperation& product, Ticks start) {
-    start_ = start, first_ = whole_clock(start) + product.ports_lost, share_ = product.shared_part;
+    start_ = start, first_ = whole_clock(start) + product.ports_lost;
     narrow_ = product.delayed;
   }
 
@@ -47,16 +47,6 @@ class Ports {
     own_ = leaves_room ? now + ticks_a_clock : others_;
   }
 
-  // Shared memory is busy longer by this factor: with what products leave of it, but no longer than 25 clocks an access
-  // of a warp where they take it all, and no shorter than four clocks where they take half.
-  double slower() const { return std::clamp(1 / std::max(1e-9, 1 - share_), 4.0, 25.0); }
-
-  // And the result of an access comes later.
-  Ticks later() const {
-    constexpr double most = 75, without = 0.5;
-    return ticks(most * std::max(0.0, share_ - without));
-  }
-
   // Of the state of a simulated SM.
   Ticks start() const { return start_; }
   Ticks own() const { return own_; }
@@ -67,7 +57,6 @@ class Ports {
   Ticks start_ = 0, first_ = 0;  // of the product; of the first turn that others have
   Ticks own_ = 0, others_ = 0;   // when the warp that has the turn may issue again, and when others may
   int holder_ = -1;              // that warp
-  double share_ = 0;             // of shared memory, that the product takes
   bool narrow_ = false;          // others delay it
 };
 

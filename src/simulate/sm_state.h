@@ -83,6 +83,7 @@ struct Scheduler {
   Ticks memory = 0;                       // when the memory queue starts another operation
   std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
   std::size_t queue_at = 0;
+  Ticks unserved = 0;  // when the last of them starts that products may hold up
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not
   int incomplete = 0;  // of these, those that other warps of the warpgroup have not issued

@@ -310,7 +310,7 @@ TEST_CASE("schedulers that go on alone, and passes that are left out, change no 
   std::mt19937_64 random(test_seed());
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); };
   int compared = 0;
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 200; ++i) {
     const int warps = 4 + 4 * below(2), blocks = 1 + below(3);
     std::vector<SmOperation> code = random_code(random);
     for (int extra = below(6); extra > 0; --extra) {
@@ -319,6 +319,7 @@ TEST_CASE("schedulers that go on alone, and passes that are left out, change no 
                                    SmEffect::product_wait};
       op.effect = effects[static_cast<std::size_t>(below(5))];
       if (op.effect == SmEffect::product) op.part = SmPart::tensor, op.busy = ticks(8 + below(60)), op.count = 1;
+      if (op.effect == SmEffect::product) op.shared_part = 0.25 * below(5);
       if (op.effect == SmEffect::barrier_sync) op.count = static_cast<std::int16_t>(warps);
       if (op.effect == SmEffect::copy) op.part = SmPart::memory, op.shared = ticks(4), op.copy = ticks(8);
       code.insert(code.begin() + below(static_cast<int>(code.size())), op);

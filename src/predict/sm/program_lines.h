@@ -33,13 +33,16 @@ inline constexpr const char *ffma = "FFMA R8, R9, UR4, R10", *ffma_of_results = 
                             *copy = "LDGSTS.E.BYPASS.128 [R45], desc[UR12][R6.64]", *copies_end = "LDGDEPBAR",
                             *copies_arrived = "DEPBAR.LE SB5, 0x0", *load_matrix = "LDSM.16.M88.4 R48, [R6]",
                             *load_shared = "LDS.64 R8, [R10]", *load_wide = "LDS.128 R8, [R10]",
-                            *store_shared = "STS.128 [R10], R12", *store = "STG.E.128 desc[UR4][R2.64], R4",
-                            *sum = "RED.E.ADD.F32x4.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R4", *fetch = "LDL R8, [R1]",
+                            *load_word = "LDS R8, [R10]", *store_shared = "STS.128 [R10], R12",
+                            *store = "STG.E.128 desc[UR4][R2.64], R4",
+                            *sums = "RED.E.ADD.F32x4.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R4",
+                            *sum = "RED.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R4", *fetch = "LDL R8, [R1]",
                             *spill = "STL [R1], R8", *barrier = "BAR.SYNC.DEFER_BLOCKING 0x0",
                             *take_turn = "BAR.SYNC.DEFER_BLOCKING R5, 0x100", *give_turn = "BAR.ARV R6, 0x100",
                             *test_phase = "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR9], R14",
                             *retry = "@!P0 BRA `(.L_x_1)", *release = "SYNCS.ARRIVE.TRANS64.A1T0 RZ, [UR9], RZ",
-                            *again = "@P0 BRA `(.L_x_2)", *products_begin = "WARPGROUP.ARRIVE";
+                            *again = "@P0 BRA `(.L_x_2)", *products_begin = "WARPGROUP.ARRIVE",
+                            *stored = "MEMBAR.ALL.CTA", *seen_by_products = "FENCE.VIEW.ASYNC.S";
 }
 
 inline int part(int count, int i, int n) { return count * (i + 1) / n - count * i / n; }

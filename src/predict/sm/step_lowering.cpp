@@ -26,7 +26,7 @@ WarpStep part_of(const WarpStep& step, int i) {
     product.instructions = part(product.instructions, i, step.parts),
     product.loads = part(product.loads, i, step.parts);
   own.shared_stores = part(step.shared_stores, i, step.parts),
-  own.shared_loads = part(step.shared_loads, i, step.parts);
+  own.shared_loads = part(step.shared_loads, i, step.parts), own.shared_words = part(step.shared_words, i, step.parts);
   return own;
 }
 
@@ -79,10 +79,38 @@ class Lowering {
   }
   // A part of what threads read from shared memory, which the next instruction waits for.
   ProgramLines shared_loads(int i, int parts) const {
-    ProgramLines lines =
-        repeated(part(s_.shared_loads, i, parts), {.result = load_board + 1, .text = text::load_shared});
+    const auto loads = [&](int count, const char* text) {
+      return repeated(part(count, i, parts), {.result = load_board + 1, .text = text});
+    };
+    ProgramLines lines = loads(s_.shared_loads, text::load_shared);
+    append(lines, loads(s_.shared_words, text::load_word));
     if (!lines.empty()) lines.push_back({.wait = 1 << (load_board + 1), .text = text::nop});
     return lines;
+  }
+
+  // The same in quarters, each loaded before the work on the one before it.
+  ProgramLines behind_loads(int i, int parts, ProgramLines work) const {
+    constexpr int quarters = 4;
+    ProgramLines loads = shared_loads(i, parts), all;
+    if (loads.empty()) return work;
+    loads.pop_back();  // the wait for all
+    const auto quarter_of = [](ProgramLines& lines, int quarter) {
+      const auto size = static_cast<int>(lines.size());
+      const auto first = lines.begin() + size * quarter / quarters,
+                 end = lines.begin() + size * (quarter + 1) / quarters;
+      return ProgramLines(std::make_move_iterator(first), std::make_move_iterator(end));
+    };
+    const auto load = [&](int quarter) {
+      for (ProgramLine& line : quarter_of(loads, quarter))
+        line.result = load_board + quarter % 2, all.push_back(std::move(line));
+    };
+    load(0);
+    for (int quarter = 0; quarter < quarters; ++quarter) {
+      if (quarter + 1 < quarters) load(quarter + 1);
+      all.push_back({.wait = 1 << (load_board + quarter % 2), .text = text::nop});
+      append(all, quarter_of(work, quarter));
+    }
+    return all;
   }
 
   int score_products() const {
@@ -113,7 +141,7 @@ ProgramLines Lowering::maxima(const VectorOps& v) const {
     for (int j = 0; j < now; ++j) lines.push_back({.stall = dependent, .wait = 1 << j, .text = text::max});
   }
   for (int i = 0; i < s_.shared_waits; ++i) {
-    lines.push_back({.result = 0, .text = text::load_shared});
+    lines.push_back({.result = 0, .text = text::load_word});
     lines.push_back({.stall = dependent, .wait = 1, .text = text::nop});
   }
   return lines;
@@ -217,21 +245,27 @@ void Lowering::add_asynchronous(ProgramLines& all) const {
   const auto wait_for = [&](int number) {
     if (number > waited) append(all, results(issued - number)), waited = number;
   };
+  issue(1);
+  append(all, repeated(s_.sums, {.text = text::sums}));  // of the step before
   issue(count);
   for (int i = 0; i < count; ++i) {
     wait_for(i + 1);
     if (s_.scores_in_turn) all.push_back({.text = text::take_turn});
     if (i == 0) {
       if (count == 1) own.first.fmul += std::exchange(own.rest.fmul, 0);
-      append(all, maxima(own.first)), append(all, shared_loads(i, count)), append(all, exponentials(own.first));
+      append(all, maxima(own.first)), append(all, behind_loads(i, count, exponentials(own.first)));
     } else {
-      append(all, shared_loads(i, count)), append(all, arithmetic(part_of(own.later, i - 1, count - 1)));
+      append(all, behind_loads(i, count, arithmetic(part_of(own.later, i - 1, count - 1))));
     }
     if (s_.scores_in_turn) all.push_back({.text = text::give_turn});
     if (i == 0 && count > 1) issue(std::min(every, count + 1));
   }
-  append(all, stores_to_shared(s_.shared_stores)), append(all, barriers(s_.barriers));
-  append(all, arithmetic(own.rest));
+  append(all, stores_to_shared(s_.shared_stores));
+  if (s_.shared_stores > 0) {
+    all.push_back({.result = 2, .text = text::stored});
+    all.push_back({.wait = 1 << 2, .text = text::seen_by_products});
+  }
+  append(all, barriers(s_.barriers)), append(all, arithmetic(own.rest));
   issue(every), wait_for(issued);
 }
 
@@ -303,18 +337,21 @@ ProgramLines Lowering::step() const {
     all.push_back({.wait = 1 << 2, .text = text::nop});
   }
   if (s_.products_in_turn) all.push_back({.text = text::take_turn});
-  if (s_.wgmma && s_.products.size() > 1 && (s_.pipelined || s_.products_in_turn)) {
+  const bool rotated = s_.wgmma && s_.products.size() > 1 && (s_.pipelined || s_.products_in_turn);
+  if (rotated) {
     add_rotated(all);
   } else {
     for (int i = 0; i < s_.parts; ++i) {
-      const WarpStep own = part_of(s_, i);
+      WarpStep own = part_of(s_, i);
+      own.sums = i == 0 ? s_.sums : 0;
       const Lowering lowering(own, mma_chain_);
       s_.wgmma ? lowering.add_asynchronous(all) : lowering.add_products(all);
     }
     if (s_.products_in_turn) all.push_back({.text = text::give_turn});
   }
   append(all, repeated(s_.spills_stored, {.text = text::spill}));
-  append(all, repeated(s_.sums, {.text = text::sum}));
+  if (!s_.wgmma) append(all, repeated(s_.sums, {.text = text::sum}));
+  else if (rotated) append(all, repeated(s_.sums, {.text = text::sums}));
   append(all, repeated(s_.global_stores, {.text = text::store}));
   if (s_.bulk) all.push_back({.stall = half_rate, .text = text::release});
   const int others = s_.instructions - static_cast<int>(all.size()) - 1;

@@ -65,7 +65,7 @@ WarpStep random_step(Random& random) {
   step.waits_each = step.wgmma && number(0, 3) == 0;
   step.special_parts = step.wgmma || of_scores > 1 ? 1 : number(1, 3);
   step.parts = step.pipelined || step.products_in_turn ? 1 : number(1, 2);
-  step.shared_stores = number(0, 4), step.shared_loads = number(0, 8);
+  step.shared_stores = number(0, 4), step.shared_loads = number(0, 8), step.shared_words = number(0, 8);
   step.sums = number(0, 3), step.global_stores = number(0, 3);
   step.spills_loaded = number(0, 6), step.spill_waits = step.spills_loaded > 0, step.spills_stored = number(0, 6);
   return step;
@@ -97,7 +97,9 @@ TEST_CASE("a synthesised program has the instructions of the step, and takes as 
     CHECK(of("FMNMX") == both(&VectorOps::alu) + step.scores.shuffle);  // what comes is joined with what was there
     CHECK(of("LDGSTS") == (step.bulk ? 0 : step.copies));
     if (!rotated && step.wgmma) CHECK(of("STS") == step.shared_stores);
-    if (!rotated) CHECK(of("LDS") == step.shared_loads);
+    if (!rotated) CHECK(of("LDS") == step.shared_loads + step.shared_words);
+    if (step.wgmma && !rotated)
+      CHECK(of("MEMBAR") == (step.shared_stores > 0 ? std::min(step.parts, step.shared_stores) : 0));
     CHECK(of("RED") == step.sums);
     CHECK(of("STG") == step.global_stores);
     CHECK(of("LDL") == step.spills_loaded);

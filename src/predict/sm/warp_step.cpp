@@ -114,13 +114,13 @@ WarpStep warp_step(const LaunchAtSm& launch, double steps) {
   add_products(launch, warps, warp_steps, step);
 
   const double added = stored_in_steps(bound, true), stored = stored_in_steps(bound, false) - added;
-  step.sums = rounded(added / wide / warp_steps), step.global_stores = rounded(stored / wide / warp_steps);
+  step.sums = rounded(added / (step.wgmma ? wide : word) / warp_steps), step.global_stores = rounded(stored / wide / warp_steps);
   step.row_copy = how.row_load > 0 && stored > 0;
   const LocalTraffic& local = launch.counts.local;
   step.spills_loaded = rounded(static_cast<double>(local.loaded) / word / warp_steps);
   step.spills_stored = rounded(static_cast<double>(local.stored) / word / warp_steps);
   if (step.spills_loaded > 0) step.spill_waits = std::max(1, variant ? rounded(variant->local.waits) : 1);
-  step.shared_loads += rounded(operations(launch.counts.work.pipes, {Pipe::shared}) / warp_steps);
+  step.shared_words = rounded(operations(launch.counts.work.pipes, {Pipe::shared}) / warp_steps);
 
   const InstanceCode* code = code_of(bound);
   const auto of_step = [&](CodeCount count) {

@@ -43,9 +43,9 @@ struct WarpStep {
   int copies = 0, first_copies = 0;             // of 16 bytes a thread, where threads copy: of a step, before all
   bool row_copy = false;                        // statistics of rows come behind the tiles
   int shared_stores = 0, shared_loads = 0;      // of tiles that warps give each other; of rows
-  int shared_waits = 0;                         // for values of other warps
+  int shared_words = 0, shared_waits = 0;       // loads of a word a thread; those that wait for other warps
   int barriers = 0;                             // beside the one of `lockstep`
-  int sums = 0, global_stores = 0;              // of 16 bytes a thread: added to memory, stored
+  int sums = 0, global_stores = 0;              // added to memory, by asynchronous kernels 16 bytes a thread; stored
   int outputs_staged = 0, outputs_fetched = 0;  // through shared memory, after the steps
   int spills_loaded = 0, spills_stored = 0, spill_waits = 0;
   int instructions = 0;  // of all kinds in a step; 0: not known

@@ -1,8 +1,8 @@
 // Rules of the simulated SM: how long a load of shared memory takes behind what the same warps bring to memory.
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o leaving
 //   validate/tools/sm_rules/leaving.cu && ./leaving
-// Each warp of a block brings n times 16 bytes a thread to memory of its own, by sums, by stores or to local memory,
-// then loads a word of shared memory and waits for it. Before each of 50 times all warps sleep until the way is free.
+// Each warp of a block brings n times 16 bytes a thread to memory of its own, by sums, by stores or to local memory, or
+// n times 4 bytes by sums, then loads a word of shared memory and waits for it. Before each of 50 times all warps sleep until the way is free.
 // Prints a line a case: n, blocks (one SM each), warps of a block; clocks from the first of the n instructions until
 // the last one is issued, and until the load's result is there: mean of all warps, and the last warp's.
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 #include "set_up.cuh"
 
-enum Kind { sum, store, spill, kinds };
-constexpr const char* kind_names[] = {"sum", "store", "local store"};
+enum Kind { sum, store, spill, word_sum, kinds };
+constexpr const char* kind_names[] = {"sum", "store", "local store", "sum of 4 bytes"};
 constexpr int most = 64, times = 50;
 
 struct Row {
@@ -37,6 +37,11 @@ __global__ void __launch_bounds__(512) leave(float4* memory, unsigned* out) {
       float4* at = kind == spill ? &own[j] : to + static_cast<std::size_t>(j) * blockDim.x;
       if constexpr (kind == sum)
         asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(at), "f"(1.0f) : "memory");
+      if constexpr (kind == word_sum)
+        asm volatile("red.global.add.f32 [%0], %1;" ::"l"(reinterpret_cast<float*>(to) - 3 * threadIdx.x +
+                                                           static_cast<std::size_t>(j) * blockDim.x * 4),
+                     "f"(1.0f)
+                     : "memory");
       if constexpr (kind == store)
         asm volatile("st.global.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(at), "f"(1.0f) : "memory");
       if constexpr (kind == spill)
@@ -90,4 +95,5 @@ int main() {
   CHECK(cudaMalloc(&memory, sizeof(float4) * most * most_threads));
   CHECK(cudaMemset(memory, 0, sizeof(float4) * most * most_threads));
   print_all<sum>(memory, out), print_all<store>(memory, out), print_all<spill>(memory, out);
+  print_all<word_sum>(memory, out);
 }

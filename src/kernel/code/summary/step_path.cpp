@@ -87,11 +87,14 @@ std::vector<bool> blocks_of(const CodeSummary& code, std::size_t loop) {
   return inside;
 }
 
-// Stores to global memory.
+// Stores to global memory, and sums there.
 std::int64_t stored(const CodeBlock& block) {
   std::int64_t sum = 0;
-  for (const auto& [form, count] : block.counts.memory)
-    if (form.kind == InstructionKind::store && form.memory == CodeMemory::global) sum += count.instructions;
+  for (const auto& [form, count] : block.counts.memory) {
+    const bool stores = form.kind == InstructionKind::store && form.memory == CodeMemory::global,
+               adds = form.kind == InstructionKind::atomic && form.memory != CodeMemory::shared;
+    if (stores || adds) sum += count.instructions;
+  }
   return sum;
 }
 

@@ -10,9 +10,9 @@ namespace tilescope {
 
 // Instructions of the section, in the order of execution, from the loop's header until it returns there. Code cannot
 // tell which way a branch inside the loop goes. Of all ways with one pass of inner loops it is the one with most copies
-// and stores to global memory, and among these the one with fewest instructions: a step in the middle copies the tile
-// of a later step, stores whole rows, and skips what only the first step, the last one or a masked tile does. Blocks at
-// `through` (addresses) are on the way. Empty where there is no way.
+// and stores and sums to global memory, and among these the one with fewest instructions: a step in the middle copies
+// the tile of a later step, stores whole rows, and skips what only the first step, the last one or a masked tile does.
+// Blocks at `through` (addresses) are on the way. Empty where there is no way.
 std::vector<std::size_t> step_path(const CodeSummary& code, std::size_t loop,
                                    const std::vector<std::uint64_t>& through);
 
