@@ -114,7 +114,8 @@ WarpStep warp_step(const LaunchAtSm& launch, double steps) {
   add_products(launch, warps, warp_steps, step);
 
   const double added = stored_in_steps(bound, true), stored = stored_in_steps(bound, false) - added;
-  step.sums = rounded(added / (step.wgmma ? wide : word) / warp_steps), step.global_stores = rounded(stored / wide / warp_steps);
+  step.sums = rounded(added / (step.wgmma ? wide : word) / warp_steps),
+  step.global_stores = rounded(stored / wide / warp_steps);
   step.row_copy = how.row_load > 0 && stored > 0;
   const LocalTraffic& local = launch.counts.local;
   step.spills_loaded = rounded(static_cast<double>(local.loaded) / word / warp_steps);

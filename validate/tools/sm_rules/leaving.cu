@@ -2,9 +2,10 @@
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o leaving
 //   validate/tools/sm_rules/leaving.cu && ./leaving
 // Each warp of a block brings n times 16 bytes a thread to memory of its own, by sums, by stores or to local memory, or
-// n times 4 bytes by sums, then loads a word of shared memory and waits for it. Before each of 50 times all warps sleep until the way is free.
-// Prints a line a case: n, blocks (one SM each), warps of a block; clocks from the first of the n instructions until
-// the last one is issued, and until the load's result is there: mean of all warps, and the last warp's.
+// n times 4 bytes by sums, then loads a word of shared memory and waits for it. Before each of 50 times all warps sleep
+// until the way is free. Prints a line a case: n, blocks (one SM each), warps of a block; clocks from the first of the
+// n instructions until the last one is issued, and until the load's result is there: mean of all warps, and the last
+// warp's.
 #include <algorithm>
 #include <vector>
 
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(512) leave(float4* memory, unsigned* out) {
         asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(at), "f"(1.0f) : "memory");
       if constexpr (kind == word_sum)
         asm volatile("red.global.add.f32 [%0], %1;" ::"l"(reinterpret_cast<float*>(to) - 3 * threadIdx.x +
-                                                           static_cast<std::size_t>(j) * blockDim.x * 4),
+                                                          static_cast<std::size_t>(j) * blockDim.x * 4),
                      "f"(1.0f)
                      : "memory");
       if constexpr (kind == store)
