@@ -1,4 +1,4 @@
-// Ports of registers and shared memory beside asynchronous matrix products. Microbenchmarks on an H100: one kind of
+// Ports of registers beside asynchronous matrix products. Microbenchmarks on an H100: one kind of
 // operation, and whole softmax steps, from one or two warpgroups beside products of another; steps of warpgroups with
 // products of their own (validate/tools/sm_rules/wgmma_ports.cu, softmax_beside.cu, warpgroups).
 #pragma once

@@ -15,15 +15,16 @@ class SharedPath {
   explicit SharedPath(const SmLimits& limits) : places_(static_cast<std::size_t>(limits.queue)) {}
 
   // An access in the memory queue of a scheduler starts when those before it have, and the path is free. Returns when,
-  // as far as known. `later`: products may still move it. `event`: a kept one, counted from 1.
-  Ticks add(Scheduler& scheduler, Warp& warp, const CodeOperation& op, Ticks now, bool later, std::size_t event) {
+  // as far as known. `may_move`: there are products. `event`: a kept one, counted from 1.
+  Ticks add(Scheduler& scheduler, Warp& warp, const CodeOperation& op, Ticks now, bool may_move, std::size_t event) {
     Ticks soonest = std::max(now, scheduler.memory);
     if (op.leaves > 0) soonest = std::max(soonest, leaves_free_ - op.held);
     const Ticks served = std::max(clock(std::max(soonest, from_)), free_), start = std::max(soonest, time(served));
     free_ = served + op.shared;
     if (op.leaves > 0) leaves_free_ = std::max(leaves_free_, start) + op.leaves;
-    if (later && start > now) waiting_.push_back({&warp, &scheduler, &op, scheduler.queue_at, event, served, start});
-    put(scheduler, scheduler.queue_at, start, later && start > now);
+    const bool waits = may_move && start > now;
+    if (waits) waiting_.push_back({&warp, &scheduler, &op, scheduler.queue_at, event, served, start});
+    put(scheduler, scheduler.queue_at, start, waits);
     scheduler.queue_at = (scheduler.queue_at + 1) % most_queue;
     scheduler.free[index_of(SmPart::memory)] = free_place(scheduler);
     return start;
