@@ -119,7 +119,7 @@ std::optional<PipeClocks> InstructionCosts::matrix_pipe(const Instruction& instr
 }
 
 // Matrix loads and stores move whole rows. Other accesses move 128 bytes a clock to or from registers, also where lanes
-// read the same address (validate/tools/sm_rules/load_bursts.cu).
+// read the same address (validate/tools/sm_rules/loads_beside.cu).
 std::optional<PipeClocks> InstructionCosts::shared_pipe(const Instruction& instruction) const {
   constexpr double wide_bytes = 16;  // of a thread in the x4 form that was measured
   const bool load = instruction.opcode == "LDSM", store = instruction.opcode == "STSM";

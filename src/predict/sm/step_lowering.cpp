@@ -27,6 +27,7 @@ WarpStep part_of(const WarpStep& step, int i) {
     product.loads = part(product.loads, i, step.parts);
   own.shared_stores = part(step.shared_stores, i, step.parts),
   own.shared_loads = part(step.shared_loads, i, step.parts), own.shared_words = part(step.shared_words, i, step.parts);
+  own.sums = i == 0 ? step.sums : 0;
   return own;
 }
 
@@ -77,13 +78,18 @@ class Lowering {
     if (count > 0) lines.push_back({.result = copy_board, .text = text::copies_end});
     return lines;
   }
-  // A part of what threads read from shared memory, which the next instruction waits for.
-  ProgramLines shared_loads(int i, int parts) const {
+  // A part of what threads read from shared memory.
+  ProgramLines loads_of_part(int i, int parts) const {
     const auto loads = [&](int count, const char* text) {
       return repeated(part(count, i, parts), {.result = load_board + 1, .text = text});
     };
     ProgramLines lines = loads(s_.shared_loads, text::load_shared);
     append(lines, loads(s_.shared_words, text::load_word));
+    return lines;
+  }
+  // The same, which the next instruction waits for.
+  ProgramLines shared_loads(int i, int parts) const {
+    ProgramLines lines = loads_of_part(i, parts);
     if (!lines.empty()) lines.push_back({.wait = 1 << (load_board + 1), .text = text::nop});
     return lines;
   }
@@ -91,9 +97,8 @@ class Lowering {
   // The same in quarters, each loaded before the work on the one before it.
   ProgramLines behind_loads(int i, int parts, ProgramLines work) const {
     constexpr int quarters = 4;
-    ProgramLines loads = shared_loads(i, parts), all;
+    ProgramLines loads = loads_of_part(i, parts), all;
     if (loads.empty()) return work;
-    loads.pop_back();  // the wait for all
     const auto quarter_of = [](ProgramLines& lines, int quarter) {
       const auto size = static_cast<int>(lines.size());
       const auto first = lines.begin() + size * quarter / quarters,
@@ -342,16 +347,14 @@ ProgramLines Lowering::step() const {
     add_rotated(all);
   } else {
     for (int i = 0; i < s_.parts; ++i) {
-      WarpStep own = part_of(s_, i);
-      own.sums = i == 0 ? s_.sums : 0;
+      const WarpStep own = part_of(s_, i);
       const Lowering lowering(own, mma_chain_);
       s_.wgmma ? lowering.add_asynchronous(all) : lowering.add_products(all);
     }
     if (s_.products_in_turn) all.push_back({.text = text::give_turn});
   }
   append(all, repeated(s_.spills_stored, {.text = text::spill}));
-  if (!s_.wgmma) append(all, repeated(s_.sums, {.text = text::sum}));
-  else if (rotated) append(all, repeated(s_.sums, {.text = text::sums}));
+  if (!s_.wgmma || rotated) append(all, repeated(s_.sums, {.text = s_.wgmma ? text::sums : text::sum}));
   append(all, repeated(s_.global_stores, {.text = text::store}));
   if (s_.bulk) all.push_back({.stall = half_rate, .text = text::release});
   const int others = s_.instructions - static_cast<int>(all.size()) - 1;
