@@ -155,6 +155,8 @@ double InstructionCosts::latency(const Instruction& instruction) const {
   if (instruction.opcode == "SHFL") return value(rates_.chains.shuffle, "chains.shuffle", least);
   if (instruction.opcode == "MOVM") return value(rates_.chains.movmatrix, "chains.movmatrix", least);
   if (instruction.opcode == "LDSM") return value(rates_.chains.ldmatrix, "chains.ldmatrix", least);
+  if (instruction.opcode == "MEMBAR" && instruction.has("CTA"))  // stores of shared memory before it
+    return value(rates_.smem.latency, "smem.latency", least);
   if (instruction.opcode == "LDC") return value(rates_.chains.constant, "chains.constant", least);
   if (row.kind == K::load && row.memory == CodeMemory::shared)
     return bytes_of_thread(instruction) >= wide_bytes ? value(rates_.smem.latency_wide, "smem.latency_wide", least)

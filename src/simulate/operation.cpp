@@ -239,7 +239,6 @@ void SmMachine::set_control(const IssueControl& control, SmOperation& op) {
 
 SmOperation SmMachine::operation(const Instruction& instruction, int warps) const {
   const InstructionCosts& costs = parts_->costs;
-  const MeasuredRates& rates = *parts_->hardware.measured;
   SmOperation op;
   set_control(instruction.control, op);
   op.latency = ticks(costs.latency(instruction));
@@ -268,7 +267,7 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     op.effect = SmEffect::group_wait, op.number = number_in(operand_of(instruction, 0));
     op.count = instruction.operands.size() > 1 ? number_in(instruction.operands[1]) : std::int16_t{0};
   } else if (instruction.opcode == "MEMBAR" && instruction.has("CTA")) {
-    op.part = SmPart::memory, op.latency = op.operands = ticks(rates.smem.latency ? rates.smem.latency->value : 0);
+    op.part = SmPart::memory, op.operands = op.latency;
   } else if (instruction.opcode == "SYNCS" && instruction.has("PHASECHK")) {
     op.latency = limits_.phase_latency;
   } else if (op.part == SmPart::tensor && instruction.opcode.ends_with("GMMA")) {
