@@ -14,7 +14,7 @@
 #include "predict/point/mechanisms.h"
 #include "predict/possible.h"
 #include "predict/results.h"
-#include "predict/sm/step_question.h"
+#include "predict/sm/simulated_step.h"
 #include "predict/time/gains.h"
 #include "predict/time/launch_gaps.h"
 #include "predict/time/resources.h"
@@ -223,6 +223,19 @@ void read_code(const Plan& plan, const Point& point) {
   static const HardwareProfile none;
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()) && plan.kernel.simulated; ++i)
     step_question(bind_loops(plan, none, point, i), 1, CopySource::l2);
+}
+
+std::optional<ShownStep> shown_step(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  const Counted state(plan, hardware, point);
+  for (const BoundIsland& bound : state.bound) {
+    if (!can_simulate(bound)) continue;
+    const LaunchAtSm launch = launch_at_sm(bound, state.counts[static_cast<std::size_t>(bound.number)]);
+    const AskedStep& asked = asked_step(launch, steps_of_launch(bound));
+    ShownStep shown{.question = asked.question, .synthesised = asked.synthesised};
+    shown.question.resident = static_cast<int>(launch.resident()), shown.question.copies_from = CopySource::hbm;
+    return shown;
+  }
+  return std::nullopt;
 }
 
 Prediction predict_at_least(const Plan& plan, const HardwareProfile& hardware, const Point& point) {

@@ -6,7 +6,7 @@
 #include "cli/output/code/simulation_output.h"
 #include "cli/output/prediction_text.h"
 #include "predict/explain/pseudocode.h"
-#include "predict/sm/step_question.h"
+#include "predict/predict.h"
 #include "simulate/timeline.h"
 
 namespace tilescope::cli {
@@ -17,23 +17,27 @@ std::string code_block(const std::string& code, OutputFormat format) {
   return format == OutputFormat::md ? "```\n" + code + "```\n" : code;
 }
 
-// The machine code of the launch's steps, simulated with as many blocks on an SM as are predicted.
+// A step of the kernel, simulated with as many blocks on an SM as are predicted.
 std::string simulated_code(const Arguments& arguments, const Answer& a, const Style& style) {
   constexpr int shown_passes = 4;
-  std::string text;
-  for (const BoundIsland& bound : bind_islands(a.plan, a.hardware, a.point)) {
-    const IslandPrediction& predicted = a.prediction.islands[static_cast<std::size_t>(bound.number)];
-    const std::int64_t resident = std::max<std::int64_t>(1, predicted.blocks_per_unit);
-    const auto question = step_question(bound, resident, CopySource::hbm, predicted.local);
-    if (!question) continue;
-    const auto listed = a.plan.steps->listed(*question, a.hardware, arguments.has("timeline") ? shown_passes : 0);
-    if (arguments.has("code")) text += simulation_text(listed.code, listed.simulation, true, style);
-    if (const auto file = arguments.text("timeline"))
-      write_file(*file, timeline_json(a.plan.kernel.name, listed.code, listed.simulation, listed.simulation.loops[0]));
-    return text;
-  }
-  refuse(arguments.has("code") ? "--code" : "--timeline",
-         "needs a kernel whose machine code is known: one with a file steps.zst in kernels/");
+  const auto shown = shown_step(a.plan, a.hardware, a.point);
+  if (!shown)
+    refuse(arguments.has("code") ? "--code" : "--timeline",
+           fmt::format("needs a kernel that multiplies on tensor cores, no assumed one, and the measured rates of its "
+                       "instructions in the profile of {}",
+                       a.hardware.id));
+  const auto listed = a.plan.steps->listed(shown->question, a.hardware, arguments.has("timeline") ? shown_passes : 0);
+  if (const auto file = arguments.text("timeline"))
+    write_file(*file, timeline_json(a.plan.kernel.name, listed.code, listed.simulation, listed.simulation.loops[0]));
+  if (!arguments.has("code")) return "";
+  std::string text = simulation_text(listed.code, listed.simulation, true, style);
+  if (shown->synthesised)
+    text +=
+        "This program is synthesised: the machine code of the kernel is not known. Its instructions follow from the "
+        "counts, their order from rules (docs/model.md); UMOV stands for what only takes a slot.\n";
+  if (!a.plan.kernel.simulated)
+    text += "The predicted time of this kernel is not the simulation's but the queueing network's (docs/model.md).\n";
+  return text;
 }
 
 ExitStatus explain(const Arguments& arguments) {
@@ -73,8 +77,8 @@ std::vector<OptionSpec> explain_options() {
               "AXIS:whole|group|stream|parts: whether the schedule may partition AXIS so, and the "
               "rule that forbids it"},
              {"code",
-              "list the machine code of a step: beside each instruction the clocks that it holds a "
-              "warp, and why",
+              "list the machine code of a step, or the program that stands for it where the code is not known: beside "
+              "each instruction the clocks that it holds a warp, and why",
               Value::flag},
              {"timeline", "write the simulated steps as a trace for the Perfetto UI", Value::output_file}} +
          output_options();

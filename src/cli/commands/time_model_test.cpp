@@ -46,9 +46,26 @@ TEST_CASE("explain --code lists a step of a kernel whose code is known, and --ti
   CHECK(listed.status == 0);
   CHECK(listed.out.find("HMMA.16816.F32") != std::string::npos);
   CHECK(listed.out.find("stall count") != std::string::npos);
+  CHECK(listed.out.find("synthesised") == std::string::npos);
   CHECK(nlohmann::json::parse(read_file(file))["schema"] == "tilescope/timeline/1");
   std::filesystem::remove(file);
-  const Outcome none = run_program("explain --schedule flash2 --code" + point);
-  CHECK(none.status == 2);
-  CHECK(none.err.find("--code: needs a kernel whose machine code is known") != std::string::npos);
+}
+
+TEST_CASE("explain --code lists a synthesised step where no code is known, and says so") {
+  const std::string file = std::filesystem::temp_directory_path() / "tilescope_synthesised.json";
+  const Outcome listed = run_program("explain --kernel cudnn_forward --code --timeline " + file + point);
+  CHECK(listed.status == 0);
+  CHECK(listed.out.find("HGMMA.64x128x16.F32") != std::string::npos);
+  CHECK(listed.out.find("This program is synthesised") != std::string::npos);
+  CHECK(nlohmann::json::parse(read_file(file))["schema"] == "tilescope/timeline/1");
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("explain --code refuses what has no program") {
+  for (const char* of : {"--schedule flash2", "--kernel reference_fp32 --dtype fp32"}) {
+    CAPTURE(of);
+    const Outcome none = run_program(std::string("explain --code ") + of + point);
+    CHECK(none.status == 2);
+    CHECK(none.err.find("--code: needs a kernel that multiplies on tensor cores") != std::string::npos);
+  }
 }

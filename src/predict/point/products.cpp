@@ -137,6 +137,12 @@ double extent_of_step(const BoundIsland& bound, AxisId axis) {
   return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
 }
 
+bool makes_scores(const BoundIsland& bound, const Product& product) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Array& result = diagram.array(diagram.operators[static_cast<std::size_t>(product.op)].outputs.front());
+  return diagram.guard && result.has(diagram.guard->query) && result.has(diagram.guard->key);
+}
+
 // Narrower inputs are converted before the multiply.
 Format computes_in(const BoundIsland& bound, const Operator& op) {
   for (std::size_t i = 0; i < bound.facts->product_count; ++i)

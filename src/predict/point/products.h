@@ -17,7 +17,8 @@ void for_each_product(const BoundIsland& bound, Visit visit);
 Product product_of(const BoundIsland& bound, int op);
 const Product* known_product(const BoundIsland& bound, int op);  // nullptr: it has to be worked out
 double extent_of_step(const BoundIsland& bound, AxisId axis);    // elements along an axis
-IslandFacts facts_of(const BoundIsland& bound);                  // what later calls find in bound.facts
+bool makes_scores(const BoundIsland& bound, const Product& product);
+IslandFacts facts_of(const BoundIsland& bound);  // what later calls find in bound.facts
 Format computes_in(const BoundIsland& bound, const Operator& op);
 
 // The format to which threads convert the array's tiles in shared memory before products take them.

@@ -75,12 +75,8 @@ double products_clocks(const BoundIsland& bound, double tensor, double smem_rate
 // Products of a step whose results are tiles of scores. Special functions take the first one's; warpgroups wait for the
 // next before they work on it, so that its sums and products do not run under them.
 int score_products(const BoundIsland& bound) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
   int count = 0;
-  for_each_product(bound, [&](const Product& product) {
-    const Array& result = diagram.array(diagram.operators[static_cast<std::size_t>(product.op)].outputs.front());
-    count += diagram.guard && result.has(diagram.guard->query) && result.has(diagram.guard->key);
-  });
+  for_each_product(bound, [&](const Product& product) { count += makes_scores(bound, product); });
   return count;
 }
 

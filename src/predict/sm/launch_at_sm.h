@@ -9,6 +9,7 @@
 #include "predict/grid/placement.h"
 #include "predict/l2/memory_time.h"
 #include "predict/sm/rates.h"
+#include "simulate/step_programs.h"
 
 namespace tilescope {
 
@@ -32,6 +33,14 @@ struct PlacedBefore {
   std::vector<std::pair<BlockClocks, Placement>> placements{};
 };
 
+// What a simulated SM has been asked for its steps, by their number in the launch. `synthesised`: of a program that the
+// counts imply, not of machine code.
+struct AskedStep {
+  double steps = 0;
+  StepQuestion question{};
+  bool synthesised = false;
+};
+
 struct LaunchAtSm {
   const BoundIsland& bound;
   const LaunchCounts& counts;
@@ -42,6 +51,7 @@ struct LaunchAtSm {
   std::array<RoundWaits, 2> round_waits{};  // by Inputs
   Faster faster = as_it_is;
   mutable PlacedBefore placed{};  // a launch is worked on by one thread
+  mutable std::vector<AskedStep> asked{};
 
   double faster_by(Lever lever) const { return faster[static_cast<std::size_t>(lever)]; }
   std::int64_t resident() const {  // blocks that a unit holds at once

@@ -10,7 +10,6 @@
 #include "predict/point/products.h"
 #include "predict/sm/latency.h"
 #include "predict/sm/step_lowering.h"
-#include "predict/sm/step_question.h"
 #include "predict/work/masked_scores.h"
 
 namespace tilescope {
@@ -65,17 +64,20 @@ std::string synthesised(const LaunchAtSm& launch, double steps) {
 }
 
 // Of the machine code, or of a synthesised program where that is not known or not wanted.
-StepQuestion question_of(const LaunchAtSm& launch, double steps) {
+AskedStep question_of(const LaunchAtSm& launch, double steps) {
   const BoundIsland& bound = launch.bound;
   const LocalTraffic& local = launch.counts.local;
   if (bound.point.time.engine != SmEngine::synthesised)
-    if (const auto of_code = step_question(bound, 1, CopySource::l2, local)) return *of_code;
-  return {.symbol = synthesised(launch, steps),
-          .masked = false,
-          .warps = static_cast<int>(consumer_warps(bound)),
-          .resident = 1,
-          .copies_from = CopySource::l2,
-          .local_missed = missed_percent(local)};
+    if (const auto of_code = step_question(bound, 1, CopySource::l2, local))
+      return {.steps = steps, .question = *of_code, .synthesised = false};
+  return {.steps = steps,
+          .question = {.symbol = synthesised(launch, steps),
+                       .masked = false,
+                       .warps = static_cast<int>(consumer_warps(bound)),
+                       .resident = 1,
+                       .copies_from = CopySource::l2,
+                       .local_missed = missed_percent(local)},
+          .synthesised = true};
 }
 
 // Of the steps, those whose tile the mask cuts.
@@ -109,12 +111,24 @@ std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t
 bool simulates(const BoundIsland& bound) {
   const SmEngine engine = bound.point.time.engine;
   if (engine == SmEngine::queues || (engine == SmEngine::best && !bound.plan.kernel.simulated)) return false;
+  return can_simulate(bound);
+}
+
+bool can_simulate(const BoundIsland& bound) {
   if (!bound.how.uses_tensor_cores() || !bound.plan.steps || !has_rates(bound.hardware)) return false;
-  return (engine != SmEngine::synthesised && step_question(bound, 1, CopySource::l2)) || has_product_rates(bound);
+  const bool reads_code = bound.point.time.engine != SmEngine::synthesised;
+  return (reads_code && step_question(bound, 1, CopySource::l2)) || has_product_rates(bound);
+}
+
+const AskedStep& asked_step(const LaunchAtSm& launch, double steps) {
+  std::vector<AskedStep>& asked = launch.asked;
+  const auto before =
+      std::find_if(asked.begin(), asked.end(), [&](const AskedStep& one) { return one.steps == steps; });
+  return before != asked.end() ? *before : asked.emplace_back(question_of(launch, steps));
 }
 
 SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
-    : launch_(launch), question_(question_of(launch, steps)), masked_(masked_part(launch.bound)) {}
+    : launch_(launch), question_(asked_step(launch, steps).question), masked_(masked_part(launch.bound)) {}
 
 double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
   const auto mean_step = [&](CopySource source) {

@@ -1,13 +1,27 @@
 // Clocks of a step on a simulated SM: of the kernel's machine code, or of a program that its counts imply.
 #pragma once
 
+#include <optional>
+
 #include "predict/sm/launch_at_sm.h"
 #include "simulate/step_programs.h"
 
 namespace tilescope {
 
+// What a simulated SM is asked for a step of the launch's machine code. Empty: that is not known. `local`: of the
+// launch.
+std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source,
+                                          const LocalTraffic& local = {});
+
 // Whether the engine that the point asks for, or that is better on the kernel's records, simulates the steps.
 bool simulates(const BoundIsland& bound);
+
+// Whether the point's steps can be: their machine code is known, or the profile has the rates of their products.
+bool can_simulate(const BoundIsland& bound);
+
+// What a simulated SM is asked for the mean one of the launch's `steps` steps, of one resident block and copies from
+// the L2. The program of a kernel without machine code is synthesised, and added to the plan's. Needs can_simulate.
+const AskedStep& asked_step(const LaunchAtSm& launch, double steps);
 
 // Clocks of a block by itself, 0 where its ends are not in the program: before it asks for its first copy, after its
 // last step; and all that it takes beside its steps, where threads copy: the copy engine is not simulated, 0.
@@ -25,7 +39,7 @@ class SimulatedSteps {
 
  private:
   const LaunchAtSm& launch_;
-  StepQuestion question_;
+  const StepQuestion question_;
   double masked_ = 0;  // part of the steps
 };
 

@@ -272,12 +272,16 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
   return step;
 }
 
+double steps_of_launch(const BoundIsland& bound) {
+  const std::int64_t visited = bound.nest.guarded() ? visited_points(bound.nest, bound.whole, {}, true)
+                                                    : checked_mul(grid_blocks(bound), steps_of(bound.nest));
+  return std::max(1.0, static_cast<double>(visited));
+}
+
 SmStep sm_clocks(const LaunchAtSm& launch, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
   const std::int64_t blocks = grid_blocks(bound);
-  const double visited = bound.nest.guarded() ? static_cast<double>(visited_points(bound.nest, bound.whole, {}, true))
-                                              : static_cast<double>(checked_mul(blocks, steps_of(bound.nest)));
-  SmStep step = sm_step(launch, std::max(1.0, visited), inputs);
+  SmStep step = sm_step(launch, steps_of_launch(bound), inputs);
   if (launch.counts.local.stored == 0 || !at_work(bound, Mechanism::leaving_bytes)) return step;
   // Units that spill share the L2: a block takes no less than its unit's share of what all of them load and store.
   const double at_once = static_cast<double>(std::min(blocks, bound.hardware.units.value)),

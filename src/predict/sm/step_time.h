@@ -26,7 +26,10 @@ struct SmStep {
 // (missing_sm_rate).
 SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs = Inputs::in_memory);
 
-// The same of the steps that the launch has, no shorter than the L2 allows.
+// Steps of all blocks of the launch: the tiles that its mask leaves.
+double steps_of_launch(const BoundIsland& bound);
+
+// The same of these steps, no shorter than the L2 allows.
 SmStep sm_clocks(const LaunchAtSm& launch, Inputs inputs = Inputs::in_memory);
 
 }  // namespace tilescope

@@ -77,7 +77,7 @@ void add_products(const LaunchAtSm& launch, double warps, double warp_steps, War
       if (!result.has(axis)) summed *= extent_of_step(bound, axis);
     ProductStep& own = step.products.emplace_back();
     own.mma = mma, own.format = product.computes_in, own.a_in_shared = product.operands[0].in_smem;
-    own.of_scores = diagram.guard && result.has(diagram.guard->query) && result.has(diagram.guard->key);
+    own.of_scores = makes_scores(bound, product);
     own.instructions =
         std::max(1, rounded(product.multiply_adds / static_cast<double>(mma.m * mma.n * mma.k) / groups));
     own.depth = std::clamp(rounded(summed / static_cast<double>(mma.k)), 1, own.instructions);
