@@ -86,7 +86,7 @@ void compare_all(Dtype dtype, int head_dim, Shape shape, Mask mask, std::mt19937
   }
 }
 
-std::vector<Shape> shapes(std::mt19937_64& random) {
+std::vector<Shape> backward_shapes(std::mt19937_64& random) {
   // batch, heads_q, heads_kv, q_len, kv_len
   if (test_options().quick) return {{1, 2, 1, 100, 150}, {1, 1, 1, 1, 70}, {1, 1, 1, 140, 30}};
   std::vector<Shape> list = {{1, 1, 1, 128, 128},  {2, 4, 2, 200, 333},  {1, 8, 1, 77, 515}, {1, 3, 3, 1, 300},
@@ -109,7 +109,7 @@ TEST_CASE("every backward variant agrees with the oracle on ragged, causal, grou
   for (const Variant& v : tested_variants())
     if (pass_of(v) == Pass::backward && v.head_dim != 0) formats.insert({v.dtype, v.head_dim});
   for (const int head_dim : {1, 40, 128, 200}) formats.insert({Dtype::fp32, head_dim});  // reference_backward takes any
-  for (const Shape& shape : shapes(random))
+  for (const Shape& shape : backward_shapes(random))
     for (const auto& [dtype, head_dim] : formats)
       for (const Mask mask : {Mask::none, Mask::causal}) compare_all(dtype, head_dim, shape, mask, random);
 }

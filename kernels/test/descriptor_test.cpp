@@ -20,12 +20,12 @@ std::string name_of(Dtype dtype) {
   return to_string(dtype) + (scale_group(dtype) > 0 ? fmt::format(":g{}:b2", scale_group(dtype)) : "");
 }
 
-std::string formats_of(const Variant& v) {
+std::string format_names(const Variant& v) {
   const std::string k = name_of(v.dtype_k());
   return fmt::format("{} {} {} {}", name_of(v.dtype_q()), k, v_in_k(v) ? k : name_of(v.dtype_v()), name_of(v.dtype));
 }
 
-std::string formats_of(const FormatChoice& choice) {
+std::string format_names(const FormatChoice& choice) {
   std::array<std::string, 4> names;
   const std::array<std::string, 4> arrays{"q", "k", "v", "o"};
   for (const auto& [key, dtype] : choice)
@@ -39,12 +39,12 @@ std::string formats_of(const FormatChoice& choice) {
 TEST_CASE("every built variant stands in its kernel.yaml, and every variant there is built") {
   std::set<Key> built, described;
   for (const Variant& v : built_variants())
-    built.insert({v.kernel, formats_of(v), v.head_dim, v.tile_q, v.tile_kv, v.warps, v.stages});
+    built.insert({v.kernel, format_names(v), v.head_dim, v.tile_q, v.tile_kv, v.warps, v.stages});
   for (const std::string& name : built_kernels()) {
     const Plan plan = load_plan_for_kernel(name, TILESCOPE_SOURCE_DIR);
     for (const KernelVariant& v : plan.kernel.variants)
       for (const FormatChoice& formats : v.formats.empty() ? plan.kernel.formats : v.formats)
-        described.insert({name, formats_of(formats), v.head_dim, v.tile_q, v.tile_kv, v.warps, v.stages});
+        described.insert({name, format_names(formats), v.head_dim, v.tile_q, v.tile_kv, v.warps, v.stages});
   }
   for (const Key& key : built)
     CHECK_MESSAGE(described.contains(key), std::get<0>(key), " ", std::get<1>(key), " d", std::get<2>(key), " ",

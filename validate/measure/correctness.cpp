@@ -49,10 +49,6 @@ std::vector<Window> choose_windows(const kernels::Shape& s) {
   return {windows.begin(), windows.end()};
 }
 
-std::size_t product(std::int64_t a, std::int64_t b) {
-  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
-}
-
 std::vector<std::int32_t> block_table(const kernels::Problem& problem, std::int64_t batch) {
   const std::int64_t pages = (problem.shape.kv_len + problem.page_size - 1) / problem.page_size;
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));

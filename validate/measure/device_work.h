@@ -9,6 +9,11 @@
 
 namespace tilescope::validate {
 
+// Elements of `a` rows of `b`.
+inline std::size_t product(std::int64_t a, std::int64_t b) {
+  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
+}
+
 // Device memory of `bytes` bytes, freed at the end of its scope. Throws DeviceError when there is not enough.
 class DeviceBuffer {
  public:

@@ -12,12 +12,8 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr double most_work = 4e8;  // multiply-adds for each of dQ, and dK with dV
-constexpr std::int64_t most_rows = 96;
-
-std::size_t product(std::int64_t a, std::int64_t b) {
-  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
-}
+constexpr double most_gradient_work = 4e8;  // multiply-adds for each of dQ, and dK with dV
+constexpr std::int64_t most_gradient_rows = 96;
 
 double dot(const float* a, const float* b, std::int64_t n) {
   double sum = 0;
@@ -112,8 +108,8 @@ class Worst {
 
 // Rows to check: the ends and random ones between.
 std::vector<std::int64_t> chosen(std::int64_t length, double work_a_row, std::mt19937_64& random) {
-  const auto affordable =
-      static_cast<std::int64_t>(std::clamp(most_work / work_a_row, 3.0, static_cast<double>(most_rows)));
+  const auto affordable = static_cast<std::int64_t>(
+      std::clamp(most_gradient_work / work_a_row, 3.0, static_cast<double>(most_gradient_rows)));
   std::vector<std::int64_t> rows = {0, length - 1};
   while (static_cast<std::int64_t>(rows.size()) < affordable)
     rows.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length)));

@@ -8,19 +8,16 @@
 #include <vector>
 
 #include "validate/measure/cuda_check.h"
+#include "validate/measure/wall_clock.h"
 
 namespace tilescope::validate {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Polls the energy counter, which increases in steps. Power is the energy between the first and the last step in the
 // window, divided by the time between them.
 class EnergyWatch {
  public:
-  explicit EnergyWatch(const Nvml& nvml) : nvml_(nvml), start_(Clock::now()) {}
+  explicit EnergyWatch(const Nvml& nvml) : nvml_(nvml), start_(WallClock::now()) {}
   void look(bool in_window) {
     const auto energy = nvml_.energy_j();
     if (!energy || *energy == last_) return;
@@ -35,20 +32,20 @@ class EnergyWatch {
 
  private:
   const Nvml& nvml_;
-  Clock::time_point start_;
+  WallClock::time_point start_;
   double last_ = -1, first_time_ = 0, first_energy_ = 0, last_time_ = 0, last_energy_ = 0;
   int steps_ = 0;
 };
 
-struct Event {
+struct LoadEvent {
   cudaEvent_t event = nullptr;
-  Event() { check_cuda(cudaEventCreate(&event), "cudaEventCreate"); }
-  ~Event() { cudaEventDestroy(event); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+  LoadEvent() { check_cuda(cudaEventCreate(&event), "cudaEventCreate"); }
+  ~LoadEvent() { cudaEventDestroy(event); }
+  LoadEvent(const LoadEvent&) = delete;
+  LoadEvent& operator=(const LoadEvent&) = delete;
 };
 
-double seconds_between(const Event& start, const Event& stop) {
+double seconds_between(const LoadEvent& start, const LoadEvent& stop) {
   float milliseconds = 0;
   check_cuda(cudaEventElapsedTime(&milliseconds, start.event, stop.event), "cudaEventElapsedTime");
   return static_cast<double>(milliseconds) * 1e-3;
@@ -58,7 +55,7 @@ double seconds_between(const Event& start, const Event& stop) {
 
 LoadResult run_load(const Nvml& nvml, double seconds, double operations, const std::function<void()>& enqueue,
                     const std::function<double()>& clock_hz) {
-  Event begin, middle, end;
+  LoadEvent begin, middle, end;
   enqueue();
   check_cuda(cudaEventRecord(begin.event), "cudaEventRecord");
   enqueue();
@@ -67,7 +64,7 @@ LoadResult run_load(const Nvml& nvml, double seconds, double operations, const s
   const double once = seconds_between(begin, end);
   const int warm = static_cast<int>(std::ceil(seconds / 4 / once)),
             counted = static_cast<int>(std::ceil(seconds * 3 / 4 / once));
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   EnergyWatch watch(nvml);
   for (int i = 0; i < warm; ++i) enqueue();
   check_cuda(cudaEventRecord(middle.event), "cudaEventRecord");
@@ -87,7 +84,7 @@ LoadResult run_load(const Nvml& nvml, double seconds, double operations, const s
 double idle_watts(const Nvml& nvml, double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   EnergyWatch watch(nvml);
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   while (seconds_since(start) < seconds) {
     watch.look(true);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -14,7 +14,7 @@
 namespace tilescope {
 namespace {
 
-struct Tally {
+struct SavedTally {
   int schedules = 0, own = 0, counts = 0;
 };
 
@@ -34,7 +34,7 @@ Values values_of(const Schedule& schedule, std::size_t island, const Workload& w
 }
 
 // Both kernels with the same tile in each loop.
-void compare(Schedule saved, std::size_t island, Schedule ranked, RandomPoints& random, Tally& tally) {
+void compare(Schedule saved, std::size_t island, Schedule ranked, RandomPoints& random, SavedTally& tally) {
   std::vector<std::int64_t> tiles = random.tiles(saved.parameters.size(), 7), same(ranked.parameters.size(), 1);
   const Workload workload = random.workload(12);
   std::map<std::string, std::int64_t> sizes;
@@ -67,7 +67,7 @@ bool reads_all(const Diagram& diagram) {
   return true;
 }
 
-void check_all(const Diagram& diagram, RandomPoints& random, Tally& tally) {
+void check_all(const Diagram& diagram, RandomPoints& random, SavedTally& tally) {
   const Derivation derivation = derive({.diagram = diagram,
                                         .workload = {2, 4, 2, 512, 512, 64, 64},
                                         .most_nests = 3000,
@@ -93,7 +93,7 @@ void check_all(const Diagram& diagram, RandomPoints& random, Tally& tally) {
 TEST_CASE("every ranked schedule of every shipped diagram is saved and read back with the same counts") {
   MESSAGE("seed " << test_seed());
   RandomPoints random(test_seed());
-  Tally tally;
+  SavedTally tally;
   for (const std::string& name : shipped_names(models() + "/diagrams")) {
     if (name == "attention_sink_window") continue;  // takes seconds; saved at the command line
     CAPTURE(name);
@@ -109,7 +109,7 @@ TEST_CASE("every ranked schedule of every shipped diagram is saved and read back
 TEST_CASE("schedules of random diagrams are saved and read back with the same counts") {
   MESSAGE("seed " << test_seed());
   RandomPoints random(test_seed());
-  Tally tally;
+  SavedTally tally;
   for (int i = 0; i < 150; ++i) {
     CAPTURE(i);
     const Diagram diagram = RandomDiagram(random).run();

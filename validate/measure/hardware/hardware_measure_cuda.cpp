@@ -1,21 +1,16 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "base/error.h"
 #include "validate/measure/counters/counters.h"
 #include "validate/measure/cuda_check.h"
 #include "validate/measure/hardware/bare_process.h"
 #include "validate/measure/hardware/hardware_measure.h"
 #include "validate/measure/point_run.h"
+#include "validate/measure/wall_clock.h"
 
 namespace tilescope::validate {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 struct Topic {
   const char* name;
@@ -94,7 +89,7 @@ std::vector<double> bare_host_intervals(bool quick) {
 }
 
 HardwareMeasurement measure_hardware(const HardwareMeasureOptions& options) {
-  const Clock::time_point start = Clock::now();
+  const WallClock::time_point start = WallClock::now();
   const GpuAtHand gpu = gpu_at_hand();
   const Preflight counters = preflight();
   Microbench bench(static_cast<int>(gpu.units), gpu.compute_capability == "9.0", options.quick);
@@ -103,7 +98,7 @@ HardwareMeasurement measure_hardware(const HardwareMeasureOptions& options) {
               "2000 empty kernels in a row as the host hands them over, in a process without CUPTI");
   HardwareMeasurement result;
   for (const Topic& topic : topics) {
-    const Clock::time_point begin = Clock::now();
+    const WallClock::time_point begin = WallClock::now();
     if (topic.hopper && !bench.hopper()) {
       result.skipped.push_back(fmt::format("{}: only for compute capability 9.0", topic.name));
     } else if (topic.counters && counters.readiness != Readiness::ready) {

@@ -183,10 +183,10 @@ struct Oracle {
   }
 };
 
-HardwareProfile profile(const std::string& id) {
+HardwareProfile walked_gpu(const std::string& id) {
   return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/" + id + ".yaml");
 }
-HardwareProfile h200() { return profile("h200_sxm"); }
+HardwareProfile h200() { return walked_gpu("h200_sxm"); }
 
 CacheShape sharp(std::int64_t capacity, std::int64_t unwritten) {
   return {.capacity = capacity,
@@ -266,7 +266,7 @@ TEST_CASE("blocks in step behave like one block of all their queries") {
 TEST_CASE("blocks that sleep behind others change nothing") {
   std::mt19937 random(test_seed());
   const auto one_of = [&](std::initializer_list<std::int64_t> list) { return list.begin()[random() % list.size()]; };
-  const std::vector<HardwareProfile> gpus{h200(), profile("h100_sxm"), profile("mi300x"), profile("rtx4090")};
+  const std::vector<HardwareProfile> gpus{h200(), walked_gpu("h100_sxm"), walked_gpu("mi300x"), walked_gpu("rtx4090")};
   const std::vector<std::string> kernels{"fused_mma", "fused_wgmma", "fa2_forward", "pytorch_flash2", "flash1",
                                          "split_kv",  "backward",    "reference",   "fa3_forward"};
   std::int64_t walked = 0;
