@@ -8,8 +8,8 @@
 
 #include "predict/grid/placement.h"
 #include "predict/l2/memory_time.h"
+#include "predict/sm/asked_steps.h"
 #include "predict/sm/rates.h"
-#include "simulate/step_programs.h"
 
 namespace tilescope {
 
@@ -33,14 +33,6 @@ struct PlacedBefore {
   std::vector<std::pair<BlockClocks, Placement>> placements{};
 };
 
-// What a simulated SM has been asked for its steps, by their number in the launch. `synthesised`: of a program that the
-// counts imply, not of machine code.
-struct AskedStep {
-  double steps = 0;
-  StepQuestion question{};
-  bool synthesised = false;
-};
-
 struct LaunchAtSm {
   const BoundIsland& bound;
   const LaunchCounts& counts;
@@ -51,7 +43,7 @@ struct LaunchAtSm {
   std::array<RoundWaits, 2> round_waits{};  // by Inputs
   Faster faster = as_it_is;
   mutable PlacedBefore placed{};  // a launch is worked on by one thread
-  mutable std::vector<AskedStep> asked{};
+  mutable AskedSteps asked{};
 
   double faster_by(Lever lever) const { return faster[static_cast<std::size_t>(lever)]; }
   std::int64_t resident() const {  // blocks that a unit holds at once

@@ -121,10 +121,7 @@ bool can_simulate(const BoundIsland& bound) {
 }
 
 const AskedStep& asked_step(const LaunchAtSm& launch, double steps) {
-  std::vector<AskedStep>& asked = launch.asked;
-  const auto before =
-      std::find_if(asked.begin(), asked.end(), [&](const AskedStep& one) { return one.steps == steps; });
-  return before != asked.end() ? *before : asked.emplace_back(question_of(launch, steps));
+  return launch.asked.of(steps, [&] { return question_of(launch, steps); });
 }
 
 SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
