@@ -222,16 +222,21 @@ bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const
 void read_code(const Plan& plan, const Point& point) {
   static const HardwareProfile none;
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()) && plan.kernel.simulated; ++i)
-    step_question(bind_loops(plan, none, point, i), 1, CopySource::l2);
+    step_question(bind_loops(plan, none, point, i));
 }
 
-std::optional<ShownStep> shown_step(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
-  const Counted state(plan, hardware, point);
-  for (const BoundIsland& bound : state.bound) {
+std::optional<AskedStep> shown_step(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  StackMemory memory;
+  Prediction counts_alone;
+  clear(counts_alone, plan.schedule.islands.size());
+  const StageResults<BoundIsland> launches = bind_islands(plan, hardware, point, &memory.resource);
+  // A step's program does not depend on what reaches memory.
+  const StageResults<LaunchCounts> counts =
+      counted(launches, memory.resource, Wanted::times, counts_alone, AtMemory::least);
+  for (const BoundIsland& bound : launches) {
     if (!can_simulate(bound)) continue;
-    const LaunchAtSm launch = launch_at_sm(bound, state.counts[static_cast<std::size_t>(bound.number)]);
-    const AskedStep& asked = asked_step(launch, steps_of_launch(bound));
-    ShownStep shown{.question = asked.question, .synthesised = asked.synthesised};
+    const LaunchAtSm launch = launch_at_sm(bound, counts[static_cast<std::size_t>(bound.number)]);
+    AskedStep shown = asked_step(launch, steps_of_launch(bound));
     shown.question.resident = static_cast<int>(launch.resident()), shown.question.copies_from = CopySource::hbm;
     return shown;
   }

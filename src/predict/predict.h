@@ -7,6 +7,7 @@
 
 #include "predict/point/block_memory.h"
 #include "predict/prediction.h"
+#include "predict/sm/asked_steps.h"
 
 namespace tilescope {
 
@@ -28,13 +29,9 @@ bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const
 void read_code(const Plan& plan, const Point& point);
 
 // The program of a step of the first of the point's kernels whose steps can be simulated, with as many blocks on an SM
-// as fit and copies from memory. `synthesised`: its machine code is not known. Empty: none can be, since products are
-// not on tensor cores or the kernel is assumed, or the GPU's profile lacks a rate.
-struct ShownStep {
-  StepQuestion question{};
-  bool synthesised = false;
-};
-std::optional<ShownStep> shown_step(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+// as fit and copies from memory. Empty: none can be, since products are not on tensor cores or the kernel is assumed,
+// or the GPU's profile lacks a rate.
+std::optional<AskedStep> shown_step(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
 // A prediction whose time is a lower bound of that by the walk, which it leaves out: arrays come from memory and go
 // there once, and blocks and memory do not wait for each other. Times grow with the bytes of memory.

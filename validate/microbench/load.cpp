@@ -64,7 +64,6 @@ LoadResult run_load(const Nvml& nvml, double seconds, double operations, const s
   const double once = seconds_between(begin, end);
   const int warm = static_cast<int>(std::ceil(seconds / 4 / once)),
             counted = static_cast<int>(std::ceil(seconds * 3 / 4 / once));
-  const WallClock::time_point start = WallClock::now();
   EnergyWatch watch(nvml);
   for (int i = 0; i < warm; ++i) enqueue();
   check_cuda(cudaEventRecord(middle.event), "cudaEventRecord");
@@ -74,7 +73,6 @@ LoadResult run_load(const Nvml& nvml, double seconds, double operations, const s
     watch.look(cudaEventQuery(middle.event) == cudaSuccess);
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
-  (void)start;
   check_cuda(cudaEventSynchronize(end.event), "running a load");
   return {.watts = watch.watts(),
           .clock_hz = clock_hz(),

@@ -24,6 +24,16 @@ double mean_error(const nlohmann::json& comparison, const std::string& quantity)
   return sum / n;
 }
 
+// explain --code --timeline of a kernel, whose trace is there and has its schema.
+Outcome explained_with_timeline(const std::string& kernel) {
+  const std::string file = std::filesystem::temp_directory_path() / ("tilescope_timeline_of_" + kernel + ".json");
+  const Outcome explained = run_program("explain --code --kernel " + kernel + " --timeline " + file + point);
+  CHECK(explained.status == 0);
+  CHECK(nlohmann::json::parse(read_file(file))["schema"] == "tilescope/timeline/1");
+  std::filesystem::remove(file);
+  return explained;
+}
+
 }  // namespace
 
 TEST_CASE("validate without a mechanism judges other times and the same counts") {
@@ -41,24 +51,16 @@ TEST_CASE("names that no mechanism or engine has are refused, and so are options
 }
 
 TEST_CASE("explain --code lists a step of a kernel whose code is known, and --timeline writes it") {
-  const std::string file = std::filesystem::temp_directory_path() / "tilescope_time_model.json";
-  const Outcome listed = run_program("explain --kernel fused_mma --code --timeline " + file + point);
-  CHECK(listed.status == 0);
+  const Outcome listed = explained_with_timeline("fused_mma");
   CHECK(listed.out.find("HMMA.16816.F32") != std::string::npos);
   CHECK(listed.out.find("stall count") != std::string::npos);
   CHECK(listed.out.find("synthesised") == std::string::npos);
-  CHECK(nlohmann::json::parse(read_file(file))["schema"] == "tilescope/timeline/1");
-  std::filesystem::remove(file);
 }
 
 TEST_CASE("explain --code lists a synthesised step where no code is known, and says so") {
-  const std::string file = std::filesystem::temp_directory_path() / "tilescope_synthesised.json";
-  const Outcome listed = run_program("explain --kernel cudnn_forward --code --timeline " + file + point);
-  CHECK(listed.status == 0);
+  const Outcome listed = explained_with_timeline("cudnn_forward");
   CHECK(listed.out.find("HGMMA.64x128x16.F32") != std::string::npos);
   CHECK(listed.out.find("This program is synthesised") != std::string::npos);
-  CHECK(nlohmann::json::parse(read_file(file))["schema"] == "tilescope/timeline/1");
-  std::filesystem::remove(file);
 }
 
 TEST_CASE("explain --code refuses what has no program") {

@@ -3,13 +3,13 @@
 
 #include <forward_list>
 #include <mutex>
+#include <utility>
 
 #include "simulate/step_programs.h"
 
 namespace tilescope {
 
 struct AskedStep {
-  double steps = 0;  // of the launch, of which this is the mean one
   StepQuestion question{};
   bool synthesised = false;  // of a program that the counts imply, not of machine code
 };
@@ -24,18 +24,18 @@ class AskedSteps {
   }
   AskedSteps& operator=(const AskedSteps&) = delete;
 
-  // The one for so many steps; `make` returns it the first time. What this returns stays where it is.
+  // The one for the mean of so many steps; `make` returns it the first time. What this returns stays where it is.
   template <class Make>
   const AskedStep& of(double steps, const Make& make) {
     const std::lock_guard lock(mutex_);
-    for (const AskedStep& one : known_)
-      if (one.steps == steps) return one;
-    return known_.emplace_front(make());
+    for (const auto& [number, one] : known_)
+      if (number == steps) return one;
+    return known_.emplace_front(steps, make()).second;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::forward_list<AskedStep> known_;
+  std::forward_list<std::pair<double, AskedStep>> known_;
 };
 
 }  // namespace tilescope

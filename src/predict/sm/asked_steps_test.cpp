@@ -21,9 +21,9 @@ TEST_CASE("each number of steps is made once, whoever asks, and stays where it i
         const int number = (i * 7 + thread) % numbers;
         const AskedStep& one = asked.of(number, [&] {
           ++made;
-          return AskedStep{.steps = static_cast<double>(number)};
+          return AskedStep{.question = {.warps = number}};
         });
-        wrong += one.steps != number;
+        wrong += one.question.warps != number;
         seen[static_cast<std::size_t>(thread)][static_cast<std::size_t>(number)] = &one;
         const AskedSteps copy = asked;  // as a launch with a faster rate begins
       }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "predict/point/code_of.h"
 #include "predict/point/products.h"
@@ -63,21 +64,13 @@ std::string synthesised(const LaunchAtSm& launch, double steps) {
   return symbol;
 }
 
-// Of the machine code, or of a synthesised program where that is not known or not wanted.
-AskedStep question_of(const LaunchAtSm& launch, double steps) {
-  const BoundIsland& bound = launch.bound;
-  const LocalTraffic& local = launch.counts.local;
-  if (bound.point.time.engine != SmEngine::synthesised)
-    if (const auto of_code = step_question(bound, 1, CopySource::l2, local))
-      return {.steps = steps, .question = *of_code, .synthesised = false};
-  return {.steps = steps,
-          .question = {.symbol = synthesised(launch, steps),
-                       .masked = false,
-                       .warps = static_cast<int>(consumer_warps(bound)),
-                       .resident = 1,
-                       .copies_from = CopySource::l2,
-                       .local_missed = missed_percent(local)},
-          .synthesised = true};
+StepQuestion question_of(std::string symbol, std::int64_t warps, const LocalTraffic& local) {
+  return {.symbol = std::move(symbol),
+          .masked = false,
+          .warps = static_cast<int>(warps),
+          .resident = 1,
+          .copies_from = CopySource::l2,
+          .local_missed = missed_percent(local)};
 }
 
 // Of the steps, those whose tile the mask cuts.
@@ -94,18 +87,13 @@ double masked_part(const BoundIsland& bound) {
 
 }  // namespace
 
-std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source,
-                                          const LocalTraffic& local) {
+std::optional<StepQuestion> step_question(const BoundIsland& bound, const LocalTraffic& local) {
   if (!bound.how.uses_tensor_cores() || !bound.plan.steps) return std::nullopt;
   const KernelDescriptor& kernel = bound.plan.kernel;
-  const InstanceCode* code = kernel.program.empty() ? code_of(bound) : nullptr;
-  if (kernel.program.empty() && (!code || !bound.plan.steps->has(code->symbol))) return std::nullopt;
-  return StepQuestion{.symbol = code ? code->symbol : kernel.name,
-                      .masked = false,
-                      .warps = static_cast<int>(code ? code->warps : consumer_warps(bound)),
-                      .resident = static_cast<int>(resident),
-                      .copies_from = source,
-                      .local_missed = missed_percent(local)};
+  if (!kernel.program.empty()) return question_of(kernel.name, consumer_warps(bound), local);
+  const InstanceCode* code = code_of(bound);
+  if (!code || !bound.plan.steps->has(code->symbol)) return std::nullopt;
+  return question_of(code->symbol, code->warps, local);
 }
 
 bool simulates(const BoundIsland& bound) {
@@ -117,11 +105,17 @@ bool simulates(const BoundIsland& bound) {
 bool can_simulate(const BoundIsland& bound) {
   if (!bound.how.uses_tensor_cores() || !bound.plan.steps || !has_rates(bound.hardware)) return false;
   const bool reads_code = bound.point.time.engine != SmEngine::synthesised;
-  return (reads_code && step_question(bound, 1, CopySource::l2)) || has_product_rates(bound);
+  return (reads_code && step_question(bound)) || has_product_rates(bound);
 }
 
 const AskedStep& asked_step(const LaunchAtSm& launch, double steps) {
-  return launch.asked.of(steps, [&] { return question_of(launch, steps); });
+  return launch.asked.of(steps, [&]() -> AskedStep {
+    const BoundIsland& bound = launch.bound;
+    const LocalTraffic& local = launch.counts.local;
+    if (bound.point.time.engine != SmEngine::synthesised)
+      if (const auto of_code = step_question(bound, local)) return {.question = *of_code, .synthesised = false};
+    return {.question = question_of(synthesised(launch, steps), consumer_warps(bound), local), .synthesised = true};
+  });
 }
 
 SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)

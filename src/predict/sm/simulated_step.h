@@ -8,10 +8,9 @@
 
 namespace tilescope {
 
-// What a simulated SM is asked for a step of the launch's machine code. Empty: that is not known. `local`: of the
-// launch.
-std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source,
-                                          const LocalTraffic& local = {});
+// What a simulated SM is asked for a step of the launch's machine code, of one resident block and copies from the L2.
+// Empty: the code is not known. `local`: of the launch.
+std::optional<StepQuestion> step_question(const BoundIsland& bound, const LocalTraffic& local = {});
 
 // Whether the engine that the point asks for, or that is better on the kernel's records, simulates the steps.
 bool simulates(const BoundIsland& bound);
@@ -19,8 +18,8 @@ bool simulates(const BoundIsland& bound);
 // Whether the point's steps can be: their machine code is known, or the profile has the rates of their products.
 bool can_simulate(const BoundIsland& bound);
 
-// What a simulated SM is asked for the mean one of the launch's `steps` steps, of one resident block and copies from
-// the L2. The program of a kernel without machine code is synthesised, and added to the plan's. Needs can_simulate.
+// The same for the mean one of the launch's `steps` steps, whose program is synthesised, and added to the plan's, where
+// the code is not known. Needs can_simulate.
 const AskedStep& asked_step(const LaunchAtSm& launch, double steps);
 
 // Clocks of a block by itself, 0 where its ends are not in the program: before it asks for its first copy, after its
