@@ -42,8 +42,12 @@ constexpr double phase_loop = 16;
 // Microbenchmark on an H100, 16 branches over 12 stores: clocks from a taken branch to its target beyond stall counts.
 constexpr double taken_branch = 9.4;
 
+// The same, a chain of reads of the warp's number: until a value that a warp reads of itself can be used.
+constexpr double system_register = 29;
+
 // The same where threads of a warp that branched meet again: from the branch over code until after the meeting.
-constexpr double meeting = 20;
+// The same where none of them went over the code: from its end until after the meeting (validate/tools/sm_rules/meetings.cu).
+constexpr double meeting = 20, met = 11.4;
 
 constexpr int warp_threads = 32;
 
@@ -170,6 +174,7 @@ SmMachine::SmMachine(const HardwareProfile& hardware, CopySource source) : parts
   limits_.copy_latency = ticks(copy_latency(hardware, source));
   limits_.shared_bytes_a_clock = needed(rates.smem.store, hardware, "smem.store");
   limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
+  limits_.load_bytes_a_clock = rates.l2.read_one_unit ? rates.l2.read_one_unit->value : limits_.copy_bytes_a_clock;
   if (rates.sync.mbarrier_passed)
     limits_.phase_latency = ticks(std::max(0.0, rates.sync.mbarrier_passed->value - phase_loop));
   limits_.queue = memory_queue, limits_.products = products_under_way;
@@ -204,12 +209,14 @@ void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const
   if (!store && local.latency && local.latency_l1) op.missed = ticks(local.latency->value - local.latency_l1->value);
 }
 
-// What threads store leaves the SM one after the other. A load that must see what other SMs stored comes from the L2.
+// What threads store leaves the SM one after the other. A load that must see what other SMs stored comes from the L2 or
+// memory.
 void SmMachine::add_global(const Instruction& instruction, SmOperation& op) const {
   const MeasuredRates& rates = *parts_->hardware.measured;
   const InstructionKind kind = opcode_row(instruction.opcode).kind;
   const double bytes = add_access(instruction, op);
-  if (kind == K::load && instruction.has("STRONG")) op.latency = ticks(copy_latency(parts_->hardware, CopySource::l2));
+  if (kind == K::load && !instruction.has("CONSTANT"))
+    op.effect = SmEffect::load, op.copy = ticks(bytes / limits_.load_bytes_a_clock), op.latency = limits_.copy_latency;
   if (kind == K::store && rates.local.store) add_leaving(bytes, rates.local.store->value, op);
 }
 
@@ -266,6 +273,8 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
   } else if (instruction.opcode == "DEPBAR") {
     op.effect = SmEffect::group_wait, op.number = number_in(operand_of(instruction, 0));
     op.count = instruction.operands.size() > 1 ? number_in(instruction.operands[1]) : std::int16_t{0};
+  } else if (instruction.opcode == "S2R" || instruction.opcode == "S2UR") {
+    op.latency = ticks(system_register);
   } else if (instruction.opcode == "MEMBAR" && instruction.has("CTA")) {
     op.part = SmPart::memory, op.operands = op.latency;
   } else if (instruction.opcode == "SYNCS" && instruction.has("PHASECHK")) {
@@ -292,7 +301,9 @@ std::vector<SmOperation> SmMachine::operations(const std::vector<Instruction>& w
 
 void SmWay::add(const std::string& opcode, const SmOperation& operation) {
   if (opcode == "BSYNC" && last == "BRA") operations.back().stall += ticks(meeting);
-  operations.push_back(operation), last = opcode;
+  operations.push_back(operation);
+  if (opcode == "BSYNC" && last != "BRA") operations.back().stall += ticks(met);
+  last = opcode;
 }
 
 }  // namespace tilescope

@@ -37,6 +37,7 @@ enum class SmEffect : std::uint8_t {
   barrier_sync,    // of `number`, for `count` warps
   barrier_arrive,  // the same, without waiting
   copy,            // from global to shared memory
+  load,            // from the L2 or memory to registers
   copy_group,      // LDGDEPBAR: earlier copies of the warp are a group, which holds scoreboard `number`
   product,         // asynchronous matrix product; with `count` it ends a group
   product_wait,    // until at most `count` groups of products run
@@ -62,7 +63,7 @@ struct SmOperation {
   Ticks ports_lost = 0;         // an asynchronous product: until others have the ports of registers, see sm_ports.h
   bool delayed = false;         // the same: by operations that use these ports
   double shared_part = 0;       // the same: of the bandwidth of shared memory
-  Ticks copy = 0;               // of the way from the L2 into the SM
+  Ticks copy = 0;               // of the way from the L2 into the SM: copies and loads
   Ticks leaves = 0;             // of the way out of the SM: stores, sums in memory
   Ticks held = 0;               // of this way, what may still be ahead when later accesses begin
   Ticks missed = 0;             // longer that the result takes where the L1 lacks it: a load of local memory
@@ -84,6 +85,7 @@ struct SmLimits {
   Ticks copies_later = 0;                                   // see SmSteady::as_later; 0: not asked
   double local_missed = 0;                                  // part of the loads of local memory that the L1 lacks
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
+  double load_bytes_a_clock = 0;                            // loads from the L2
   int queue = 0;     // operations of the memory queue of a scheduler that wait to start
   int products = 1;  // asynchronous products of a warp without their results
   Ticks branch = 0;  // of a taken branch beyond its stall count

@@ -65,7 +65,7 @@ class Sm {
   }
 
   // Whether no warp would have waited longer, and no state have repeated elsewhere, were copies later.
-  bool as_later() const { return asks_later() && as_later_; }
+  bool as_later() const { return asks_later() && as_later_ && !code_.loads; }
 
   SmSteady run() {
     SmSteady steady;
@@ -196,7 +196,7 @@ class Sm {
         Ticks free = part_free(scheduler, warp, *warp.op);
         if (free <= now) {
           const auto can = [&](const Warp& other) { return part_free(scheduler, other, *other.op) <= now; };
-          Warp& chosen = next_warp(code_, scheduler, i, end, now, can);
+          Warp& chosen = next_warp(scheduler, i, end, now, can);
           if (!in_order && chosen.op->in_order) return stops_ = true, now;
           issue(scheduler, chosen, now);
           if (scheduler.queued > 0) return now + ticks_a_clock;  // products start
@@ -224,11 +224,12 @@ class Sm {
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, warp, now);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
+    else if (op.effect == SmEffect::load) start = until = copy_free_ = std::max(copy_free_, start) + op.copy;
     if (op.holds) hold(warp, op, start);
     if constexpr (detailed)
       if (keeps_events_) events_.push_back(event_of(warp, now, until));
     warp.issued = now;
-    if (code_.asynchronous) scheduler.last = &warp, scheduler.yielded = op.yields;
+    scheduler.last = &warp, scheduler.yielded = op.yields;
     const CodeOperation* following = &op + 1;
     const bool again = ++warp.next == code_.loop_end;
     if (again) {

@@ -43,7 +43,6 @@ inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, cons
   return turn;
 }
 
-inline bool is_served_in_line(SmPart part) { return part == SmPart::xu || part == SmPart::alu; }
 inline Ticks asked(const Warp& warp) { return warp.at - warp.causes[index_of(SmWait::pipe)]; }
 
 // Of the warps that can issue, the one that goes before the others; the oldest of equal ones. `oldest`: the first that
@@ -56,12 +55,11 @@ Warp& first_of(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can,
   return *chosen;
 }
 
-// Where products are asynchronous the warp that issued last goes on while nothing holds it up, unless its code says
-// that it yields; else the warp that has waited longest goes first. Microbenchmarks on an H100 and an H200: time stamps
-// in the code of one to three warps of a scheduler, steps of warpgroups (validate/tools/sm_rules/issue_order.cu,
-// warpgroups).
+// The warp that issued last goes on while nothing holds it up, unless its code says that it yields; else the warp that
+// has waited longest goes first. Microbenchmarks on an H100 and an H200: time stamps in the code of one to three warps of
+// a scheduler, steps of warpgroups (validate/tools/sm_rules/issue_order.cu, warpgroups).
 template <class Can>
-Warp& last_or_longest(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
+Warp& next_warp(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
   Warp* const last = scheduler.last;
   const bool goes_on =
       last && !scheduler.yielded && last->op->part != SmPart::xu && last->causes[index_of(SmWait::pipe)] == 0;
@@ -69,21 +67,6 @@ Warp& last_or_longest(const Scheduler& scheduler, Warp* const* oldest, Warp* con
   return first_of(oldest, end, now, can, [&](const Warp& a, const Warp& b) {
     return scheduler.yielded && (&a == last || &b == last) ? &b == last : asked(a) < asked(b);
   });
-}
-
-// Special functions and integer operations are served in the order in which warps ask: microbenchmark on an H100, up
-// to four warps with equal work on one of these pipes end within 4 % of each other.
-inline Warp& first_asked(Warp* const* oldest, Warp* const* end, Ticks now) {
-  const SmPart part = (*oldest)->op->part;
-  if (!is_served_in_line(part)) return **oldest;
-  const auto can = [&](const Warp& warp) { return warp.op->part == part; };
-  return first_of(oldest, end, now, can, [](const Warp& a, const Warp& b) { return asked(a) < asked(b); });
-}
-
-template <class Can>
-Warp& next_warp(const SmCode& code, const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now,
-                const Can& can) {
-  return code.asynchronous ? last_or_longest(scheduler, oldest, end, now, can) : first_asked(oldest, end, now);
 }
 
 }  // namespace tilescope::sm_state

@@ -86,15 +86,44 @@ def step(found, loop, stores):
     return way
 
 
+def multiplies(kernel):
+    """Whether it has matrix products, as far as its passes tell."""
+    passes = kernel.get("passes")
+    return "variant" in kernel or any(counts.get("matrix") for counts in (passes or {}).values())
+
+
+def products(found, addresses):
+    """Places of matrix products in a way."""
+    code = {each["address"]: each for each in found["code"]["instruction_list"]}
+    return [i for i, address in enumerate(addresses) if code[address]["kind"] == "matrix"]
+
+
+def peeled(found, loop):
+    """Compilers may put passes of masked tiles before the loop: the start without them, and the first of them. Each begins
+    with the wait for its copies."""
+    start = loop.get("start", [])
+    own = products(found, start)
+    if not own:
+        return start, []
+    code = {each["address"]: each["text"] for each in found["code"]["instruction_list"]}
+    of_pass = len(products(found, [each["address"] for each in loop["instruction_list"]]))
+
+    def begin(product):
+        return max((i for i in range(product) if code[start[i]].startswith("DEPBAR")), default=None)
+
+    first, second = begin(own[0]), begin(own[of_pass]) if len(own) > of_pass else len(start)
+    return (start[:first], start[first:second]) if first is not None and len(own) % of_pass == 0 else ([], [])
+
+
 def main():
     program, folder, *cubins = sys.argv[1:]
     for file in sorted(pathlib.Path(folder).glob("*code.json")):
         text = ""
         header = json.loads(file.read_text())
         for kernel in header["kernels"]:
-            if "variant" not in kernel:
+            symbol, warps = kernel["kernel"], kernel.get("variant", kernel).get("warps")
+            if not warps or not multiplies(kernel):
                 continue
-            symbol, warps = kernel["kernel"], kernel["variant"]["warps"]
             found = next(filter(None, (inspected(program, cubin, symbol, warps, []) for cubin in cubins)), None)
             loop = found and main_loop(found)
             if not loop:
@@ -102,11 +131,13 @@ def main():
                 continue
             stores = stores_of(header, symbol)
             text += f"# {symbol}\n" + section("step", found, step(found, loop, stores))
-            for name in ("start", "end"):
-                if loop.get(name):
-                    text += section(name, found, loop[name])
+            start, masked_pass = peeled(found, loop)
+            if start and loop.get("end") and not products(found, loop["end"]):
+                text += section("start", found, start) + section("end", found, loop["end"])
             cut = masks(found, loop)
-            if cut:
+            if masked_pass:
+                text += section("masked", found, masked_pass)
+            elif cut:
                 found = next(filter(None, (inspected(program, cubin, symbol, warps, cut) for cubin in cubins)))
                 masked = next(each for each in found["simulation"]["loops"] if each["header"] == loop["header"])
                 text += section("masked", found, step(found, masked, stores))

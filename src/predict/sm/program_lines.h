@@ -22,6 +22,8 @@ inline constexpr int short_boards = 3, load_board = 3, copy_board = 5;
 // an instruction every other clock.
 inline constexpr int dependent = 5, half_rate = 2;
 inline constexpr int longest_stall = 15;
+// From one product of mma.sync to the next one of the warp, at least.
+inline constexpr int between_products = 6;
 
 namespace text {
 inline constexpr const char *ffma = "FFMA R8, R9, UR4, R10", *ffma_of_results = "FFMA R14, R14, R15, R16",
@@ -65,6 +67,15 @@ inline ProgramLines merged(ProgramLines a, ProgramLines b) {
     for (int j = part(m, i, n); j > 0; --j) all.push_back(std::move(b[next++]));
   }
   return all;
+}
+
+inline void space_products(ProgramLines& lines) {
+  int after = between_products;  // clocks from the end of a line to the next product
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    const bool product = lines[i].text.find("MMA.") == 1;  // HMMA, QMMA; asynchronous ones are GMMA
+    if (product) lines[i].stall += std::max(0, between_products - lines[i].stall - after);
+    after = product ? 0 : std::min(between_products, after + lines[i].stall);
+  }
 }
 
 }  // namespace tilescope::program_lines

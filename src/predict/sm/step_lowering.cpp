@@ -199,7 +199,6 @@ ProgramLines Lowering::asynchronous_product(const ProductStep& p) const {
 ProgramLines Lowering::product(const ProductStep& p, bool loaded) const {
   if (s_.wgmma) return asynchronous_product(p);
   const auto [letter, formats] = name_of(p.format);
-  constexpr int issue = 2;  // clocks from one product of a warp to the next
   ProgramLines lines = loaded ? ProgramLines{} : loads_of(p, 0);
   for (int place = 0; place < p.depth; ++place) {
     const bool last = place + 1 == p.depth;
@@ -209,7 +208,7 @@ ProgramLines Lowering::product(const ProductStep& p, bool loaded) const {
       ProgramLine line{
           .wait = i == 0 ? 1 << (load_board + place % 2) : 0,
           .text = fmt::format("{}MMA.{}{}{}.F32{} R44, R16, R48, R44", letter, p.mma.m, p.mma.n, p.mma.k, formats)};
-      if (i + 1 == now && !last) line.stall = std::clamp(mma_chain_ - issue * (now - 1), 1, longest_stall);
+      if (i + 1 == now && !last) line.stall = std::clamp(mma_chain_ - between_products * (now - 1), 1, longest_stall);
       lines.push_back(std::move(line));
     }
   }
@@ -359,6 +358,7 @@ ProgramLines Lowering::step() const {
   if (s_.bulk) all.push_back({.stall = half_rate, .text = text::release});
   const int others = s_.instructions - static_cast<int>(all.size()) - 1;
   all = merged(std::move(all), repeated(others, {.text = text::other}));
+  space_products(all);
   all.push_back({.stall = dependent, .text = text::again});
   return all;
 }
