@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,14 @@ inline ProgramLines merged(ProgramLines a, ProgramLines b) {
     for (int j = part(m, i, n); j > 0; --j) all.push_back(std::move(b[next++]));
   }
   return all;
+}
+
+// Whether compilers give the line the hint that another warp should issue next: to arithmetic that waits for long.
+inline bool yields(const ProgramLine& line) {
+  constexpr std::string_view arithmetic[] = {"FFMA", "FADD", "FMUL", "FMNMX", "F2FP", "IADD3", "UMOV", "NOP", "WARPGROUP"};
+  constexpr int long_stall = 3;
+  return line.stall >= long_stall && std::any_of(std::begin(arithmetic), std::end(arithmetic),
+                                                 [&](auto name) { return line.text.starts_with(name); });
 }
 
 inline void space_products(ProgramLines& lines) {

@@ -254,10 +254,11 @@ void Lowering::add_asynchronous(ProgramLines& all) const {
   issue(count);
   for (int i = 0; i < count; ++i) {
     wait_for(i + 1);
+    if (i == 0) append(all, maxima(own.first));
     if (s_.scores_in_turn) all.push_back({.text = text::take_turn});
     if (i == 0) {
       if (count == 1) own.first.fmul += std::exchange(own.rest.fmul, 0);
-      append(all, maxima(own.first)), append(all, behind_loads(i, count, exponentials(own.first)));
+      append(all, behind_loads(i, count, exponentials(own.first)));
     } else {
       append(all, behind_loads(i, count, arithmetic(part_of(own.later, i - 1, count - 1))));
     }
@@ -388,10 +389,9 @@ std::string lowered_step(const WarpStep& step, double mma_chain) {
   std::string all;
   const auto add = [&](const char* section, const ProgramLines& lines) {
     all += fmt::format("{}\n", section);
-    constexpr int often_yields = 3;
     for (const ProgramLine& line : lines)
-      fmt::format_to(std::back_inserter(all), "{} {} 7 {} {} {}\n", line.stall, line.result, line.wait,
-                     line.stall >= often_yields ? 1 : 0, line.text);
+      fmt::format_to(std::back_inserter(all), "{} {} 7 {} {:d} {}\n", line.stall, line.result, line.wait, yields(line),
+                     line.text);
   };
   add("step", lowering.step()), add("start", lowering.start()), add("end", lowering.end());
   return all;
