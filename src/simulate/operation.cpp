@@ -46,7 +46,8 @@ constexpr double taken_branch = 9.4;
 constexpr double system_register = 29;
 
 // The same where threads of a warp that branched meet again: from the branch over code until after the meeting.
-// The same where none of them went over the code: from its end until after the meeting (validate/tools/sm_rules/meetings.cu).
+// The same where none of them went over the code: from its end until after the meeting
+// (validate/tools/sm_rules/meetings.cu).
 constexpr double meeting = 20, met = 11.4;
 
 constexpr int warp_threads = 32;
@@ -174,7 +175,6 @@ SmMachine::SmMachine(const HardwareProfile& hardware, CopySource source) : parts
   limits_.copy_latency = ticks(copy_latency(hardware, source));
   limits_.shared_bytes_a_clock = needed(rates.smem.store, hardware, "smem.store");
   limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
-  limits_.load_bytes_a_clock = rates.l2.read_one_unit ? rates.l2.read_one_unit->value : limits_.copy_bytes_a_clock;
   if (rates.sync.mbarrier_passed)
     limits_.phase_latency = ticks(std::max(0.0, rates.sync.mbarrier_passed->value - phase_loop));
   limits_.queue = memory_queue, limits_.products = products_under_way;
@@ -209,14 +209,16 @@ void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const
   if (!store && local.latency && local.latency_l1) op.missed = ticks(local.latency->value - local.latency_l1->value);
 }
 
-// What threads store leaves the SM one after the other. A load that must see what other SMs stored comes from the L2 or
-// memory.
+// What threads store leaves the SM one after the other. What they load to registers comes from the L2: tiles are
+// copied, and all else is little and stays there. What they only read may be in the L1.
 void SmMachine::add_global(const Instruction& instruction, SmOperation& op) const {
   const MeasuredRates& rates = *parts_->hardware.measured;
   const InstructionKind kind = opcode_row(instruction.opcode).kind;
   const double bytes = add_access(instruction, op);
   if (kind == K::load && !instruction.has("CONSTANT"))
-    op.effect = SmEffect::load, op.copy = ticks(bytes / limits_.load_bytes_a_clock), op.latency = limits_.copy_latency;
+    op.effect = SmEffect::load,
+    op.copy = ticks(bytes / (rates.l2.read_one_unit ? rates.l2.read_one_unit->value : limits_.copy_bytes_a_clock)),
+    op.latency = ticks(copy_latency(parts_->hardware, CopySource::l2));
   if (kind == K::store && rates.local.store) add_leaving(bytes, rates.local.store->value, op);
 }
 

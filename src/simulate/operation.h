@@ -37,7 +37,7 @@ enum class SmEffect : std::uint8_t {
   barrier_sync,    // of `number`, for `count` warps
   barrier_arrive,  // the same, without waiting
   copy,            // from global to shared memory
-  load,            // from the L2 or memory to registers
+  load,            // from the L2 to registers
   copy_group,      // LDGDEPBAR: earlier copies of the warp are a group, which holds scoreboard `number`
   product,         // asynchronous matrix product; with `count` it ends a group
   product_wait,    // until at most `count` groups of products run
@@ -85,7 +85,6 @@ struct SmLimits {
   Ticks copies_later = 0;                                   // see SmSteady::as_later; 0: not asked
   double local_missed = 0;                                  // part of the loads of local memory that the L1 lacks
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
-  double load_bytes_a_clock = 0;                            // loads from the L2
   int queue = 0;     // operations of the memory queue of a scheduler that wait to start
   int products = 1;  // asynchronous products of a warp without their results
   Ticks branch = 0;  // of a taken branch beyond its stall count

@@ -65,7 +65,7 @@ class Sm {
   }
 
   // Whether no warp would have waited longer, and no state have repeated elsewhere, were copies later.
-  bool as_later() const { return asks_later() && as_later_ && !code_.loads; }
+  bool as_later() const { return asks_later() && as_later_; }
 
   SmSteady run() {
     SmSteady steady;
@@ -224,7 +224,7 @@ class Sm {
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, warp, now);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
-    else if (op.effect == SmEffect::load) start = until = copy_free_ = std::max(copy_free_, start) + op.copy;
+    if (op.effect == SmEffect::load) start = until = way_in(op, start);
     if (op.holds) hold(warp, op, start);
     if constexpr (detailed)
       if (keeps_events_) events_.push_back(event_of(warp, now, until));
@@ -317,10 +317,10 @@ class Sm {
     }
   }
 
-  // Copies come from the L2 one behind the other. Returns when this one has arrived.
+  // Copies and loads come into the SM one behind the other. Returns when this one has, were it there at once.
+  Ticks way_in(const SmOperation& op, Ticks start) { return copy_free_ = std::max(copy_free_, start) + op.copy; }
   Ticks copy(const SmOperation& op, Warp& warp, Ticks start) {
-    copy_free_ = std::max(copy_free_, start) + op.copy;
-    return warp.copies = std::max(warp.copies, copy_free_ + limits_.copy_latency);
+    return warp.copies = std::max(warp.copies, way_in(op, start) + limits_.copy_latency);
   }
 
   // What the L1 lacks comes later: each load by as much of that as the part of the loads that it lacks.

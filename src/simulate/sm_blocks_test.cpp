@@ -49,7 +49,9 @@ HardwareProfile h200_profile() { return load_profile((root / "hardware/h200_sxm.
 
 double clocks_of(const std::string& lines, int local_missed = 0, int warps = 1) {
   return StepPrograms("step", "step\n" + lines)
-      .clocks({.symbol = "f", .warps = warps, .resident = 1, .local_missed = local_missed}, h200_profile());
+      .clocks(
+          {.symbol = "f", .warps = warps, .resident = 1, .copies_from = CopySource::l2, .local_missed = local_missed},
+          h200_profile());
 }
 
 std::string repeated(const std::string& line, int times) {
@@ -106,7 +108,8 @@ TEST_CASE(
   CHECK(clocks_of(chain, 50) == doctest::Approx((hits + misses) / 2).epsilon(0.02));
 }
 
-TEST_CASE("results that a step stores leave at the rate of an SM; loads past the L1 wait for the L2") {
+TEST_CASE(
+    "results that a step stores leave at the rate of an SM; loads wait for the L2, but for those of constant data") {
   const HardwareProfile hardware = h200_profile();
   const MeasuredRates& rates = *hardware.measured;
   const double leaving = 128 / rates.local.store->value;
@@ -117,8 +120,17 @@ TEST_CASE("results that a step stores leave at the rate of an SM; loads past the
         doctest::Approx(30 * 4 * 4 * leaving).epsilon(0.02));
   const double l2 = (rates.l2.latency_near->value + rates.l2.latency_far->value) / 2;
   CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E.STRONG.GPU R2, [R4.64]", 10)) == doctest::Approx(10 * l2).epsilon(0.03));
-  CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E R2, [R4.64]", 10)) ==
+  CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E R2, [R4.64]", 10)) == doctest::Approx(10 * l2).epsilon(0.03));
+  CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E.CONSTANT R2, [R4.64]", 10)) ==
         doctest::Approx(10 * rates.local.latency_l1->value).epsilon(0.03));
+  // They share the way into the SM.
+  for (const int warps : {4, 8})
+    CHECK(clocks_of(repeated("1 0 7 0 0 LDG.E.128 R4, [R2.64]", 60) + "1 7 7 1 0 IADD3 R2, R4, R2, RZ\n", 0, warps) ==
+          doctest::Approx(60 * warps * 512 / rates.l2.read_one_unit->value).epsilon(0.02));
+}
+
+TEST_CASE("what a warp reads of itself takes its time") {
+  CHECK(clocks_of(repeated("1 0 7 1 0 S2R R2, SR_TID.X", 10)) == doctest::Approx(10 * 29).epsilon(0.04));
 }
 
 TEST_CASE(

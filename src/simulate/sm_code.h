@@ -23,15 +23,13 @@ struct SmCode {
       for (const SmOperation& operation : *part) add(operation);
     if (loop_end > loop) operations[loop_end - 1].in_order = true;
     for (const SmOperation& op : program)
-      asynchronous |= op.effect == SmEffect::product, barriers |= op.effect == SmEffect::barrier_sync,
-          loads |= op.effect == SmEffect::load;
+      asynchronous |= op.effect == SmEffect::product, barriers |= op.effect == SmEffect::barrier_sync;
   }
 
   std::vector<CodeOperation> operations;
   std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last of all
   bool asynchronous = false;          // products of the pass
   bool barriers = false;              // in the pass
-  bool loads = false;                 // in the pass, from the L2 or memory
 
  private:
   void add(const SmOperation& operation) {

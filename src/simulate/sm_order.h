@@ -56,8 +56,8 @@ Warp& first_of(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can,
 }
 
 // The warp that issued last goes on while nothing holds it up, unless its code says that it yields; else the warp that
-// has waited longest goes first. Microbenchmarks on an H100 and an H200: time stamps in the code of one to three warps of
-// a scheduler, steps of warpgroups (validate/tools/sm_rules/issue_order.cu, warpgroups).
+// has waited longest goes first. Microbenchmarks on an H100 and an H200: time stamps in the code of one to three warps
+// of a scheduler, steps of warpgroups (validate/tools/sm_rules/issue_order.cu, warpgroups).
 template <class Can>
 Warp& next_warp(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
   Warp* const last = scheduler.last;

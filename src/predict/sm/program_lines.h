@@ -72,7 +72,8 @@ inline ProgramLines merged(ProgramLines a, ProgramLines b) {
 
 // Whether compilers give the line the hint that another warp should issue next: to arithmetic that waits for long.
 inline bool yields(const ProgramLine& line) {
-  constexpr std::string_view arithmetic[] = {"FFMA", "FADD", "FMUL", "FMNMX", "F2FP", "IADD3", "UMOV", "NOP", "WARPGROUP"};
+  constexpr std::string_view arithmetic[] = {"FFMA",  "FADD", "FMUL", "FMNMX",    "F2FP",
+                                             "IADD3", "UMOV", "NOP",  "WARPGROUP"};
   constexpr int long_stall = 3;
   return line.stall >= long_stall && std::any_of(std::begin(arithmetic), std::end(arithmetic),
                                                  [&](auto name) { return line.text.starts_with(name); });
