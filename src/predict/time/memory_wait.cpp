@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "base/checked.h"
 #include "base/parallel.h"
@@ -16,7 +15,7 @@ namespace {
 // Pieces of a tile come apart: lines lie in many channels of memory. Against the recorded runs without
 // attention (stream_blocks_test.cpp) the mean error is 2.9 % for 2 KiB, 3.1 for 4, 4.4 for 8, 5.6 for 16.
 constexpr double piece_bytes = 4096;
-constexpr std::int64_t most_pieces = 16, most_drawn = 60000, most_steps = 100000;
+constexpr std::int64_t most_pieces = 16, most_drawn = 60000, most_steps = 200000;
 constexpr std::int64_t most_runs = 4;
 
 // Blocks that come and go, whose threads or copy engine bring a tile a step.
@@ -30,22 +29,6 @@ bool streams_tiles(const BoundIsland& bound) {
     if (loads(bound, id) && bound.streams(id)) return true;
   }
   return false;
-}
-
-// Blocks of a long launch, with a part of their steps: it takes `times` as long.
-struct Shortened {
-  std::vector<std::int64_t> steps{};
-  std::int64_t all = 0;
-  double times = 1;
-};
-Shortened shortened(const std::vector<std::int64_t>& steps) {
-  Shortened launch{.steps = steps};
-  for (const std::int64_t each : steps) launch.all = checked_add(launch.all, each);
-  if (launch.all <= most_steps) return launch;
-  const std::int64_t parts = ceil_div(launch.all, most_steps), whole = std::exchange(launch.all, 0);
-  for (std::int64_t& each : launch.steps) each = ceil_div(each, parts), launch.all += each;
-  launch.times = static_cast<double>(whole) / static_cast<double>(launch.all);
-  return launch;
 }
 
 // Mean of a few orders in which pieces may come.
@@ -66,32 +49,31 @@ Streamed mean_of_runs(StreamedBlocks blocks, std::int64_t drawn) {
 MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, double gone) {
   const BoundIsland& bound = launch.bound;
   const double floor = launch.memory.slowest();
-  if (ramp_seconds <= 0 || floor <= 0 || grid_blocks(bound) > most_steps || !streams_tiles(bound)) return {};
-  const Shortened blocks_steps = shortened(steps_of_blocks(launch));
-  const std::int64_t all = blocks_steps.all;
-  if (all == 0) return {};
+  const std::int64_t stages = stages_of_streams(bound);
+  if (ramp_seconds <= 0 || floor <= 0 || stages < 2 || grid_blocks(bound) > most_steps) return {};
+  if (!streams_tiles(bound)) return {};
+  const std::vector<std::int64_t>& steps = steps_of_blocks(launch);
+  std::int64_t all = 0;
+  for (const std::int64_t each : steps) all = checked_add(all, each);
+  if (all == 0 || all > most_steps) return {};
   const SmRates& rates = launch.rates;
-  const double times = blocks_steps.times, count = times * static_cast<double>(all),
+  const double count = static_cast<double>(all),
                bytes = static_cast<double>(launch.counts.traffic.read(Boundary::l2)) / count;
   const auto at = [&](double hz, Inputs inputs, double seconds, double latency) {
     const SmStep step = sm_step(launch, count, inputs);
     const bool tma = bound.how.load().bulk;
     StreamedBlocks blocks;
-    blocks.steps = blocks_steps.steps, blocks.units = bound.hardware.units.value;
+    blocks.steps = steps, blocks.units = bound.hardware.units.value;
     blocks.resident = launch.resident();
-    // A tile without a second buffer comes while its block is at the step that it is for.
-    const std::int64_t stages = stages_of_streams(bound);
-    blocks.ahead = tma ? stages : std::max<std::int64_t>(1, stages - 1), blocks.asks_at_end = tma;
+    blocks.ahead = tma ? stages : stages - 1, blocks.asks_at_end = tma;
     blocks.pieces = std::clamp<std::int64_t>(std::llround(bytes / piece_bytes), 1,
                                              std::clamp<std::int64_t>(most_drawn / all, 1, most_pieces));
     // Latencies were measured at the highest clock; of memory and the L2 they do not change with it.
     blocks.service = seconds / count, blocks.latency = latency / highest_hz;
-    blocks.start = rates.block_start / highest_hz / times, blocks.lead = blocks.start + step.lead / hz / times;
+    blocks.start = rates.block_start / highest_hz, blocks.lead = blocks.start + step.lead / hz;
     for (std::size_t i = 0; i < blocks.step.size(); ++i) blocks.step[i] = step.work[i] / hz;
-    blocks.trail = step.work[0] > 0 ? step.trail / step.work[0] / times : 0;
-    Streamed mean = mean_of_runs(blocks, all * blocks.pieces);
-    mean.seconds *= times, mean.busy *= times;
-    return mean;
+    blocks.trail = step.work[0] > 0 ? step.trail / step.work[0] : 0;
+    return mean_of_runs(blocks, all * blocks.pieces);
   };
   const bool stays = gone < 1 && rates.copy_l2 > 0;
   const auto warm = [&](double hz) {
