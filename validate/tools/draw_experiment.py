@@ -3,6 +3,7 @@
 
 usage: draw_experiment.py --name NAME --count N [--hardware GPU] [--seed S] [--weight KERNEL=N ...]
            > validate/experiments/NAME.yaml
+       --weight all=0 --weight pytorch_flash2=1 ... for PyTorch's kernels alone, which measure_sdpa.py measures
 
 Sizes are log-uniform, so that K and V reach from a small part of the L2 to several times its size; lengths are ragged
 half the time. A point is kept when a run stays under MOST_FLOP and its arrays under MOST_BYTES. Needs PyYAML.
@@ -17,7 +18,7 @@ import secrets
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MOST_FLOP = {"forward": 9e12, "backward": 2.5e12, "decode": 1e12, "unfused": 6e11}
+MOST_FLOP = {"forward": 9e12, "backward": 2.5e12, "decode": 1e12, "unfused": 6e11, "pytorch": 2.5e12}
 MOST_BYTES = 1.5e9
 # weight, kind, masks, descriptor
 KERNELS = {
@@ -39,6 +40,10 @@ KERNELS = {
     "mla_decode": (6, "decode", ["none"], "mla_decode/kernel.yaml"),
     "reference_fp32": (0, "unfused", ["none", "causal"], "reference_fp32/kernel.yaml"),  # only where asked for
     "reference_backward": (0, "unfused", ["none", "causal"], "reference_backward/kernel.yaml"),
+    "pytorch_flash2": (0, "pytorch", ["none", "causal"], "third_party/pytorch_flash2.kernel.yaml"),
+    "pytorch_flash2_backward_d64": (0, "pytorch", ["none", "causal"], "third_party/pytorch_flash2_backward_d64.kernel.yaml"),
+    "pytorch_flash2_backward_d128": (0, "pytorch", ["none", "causal"], "third_party/pytorch_flash2_backward_d128.kernel.yaml"),
+    "pytorch_flash2_backward_d256": (0, "pytorch", ["none", "causal"], "third_party/pytorch_flash2_backward_d256.kernel.yaml"),
 }
 BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "fp8_e4m3": 8, "int8:g64:b2": 8.25, "int4:g32:b2": 4.5}
 
@@ -84,6 +89,11 @@ def heads(rng, batch_most):
     return rng.choice([b for b in (1, 2, 4, 8) if b <= batch_most]), kv * group, kv
 
 
+def splits_keys(batch, query_heads, q):
+    """PyTorch's FlashAttention-2 launches another kernel for few blocks."""
+    return batch * query_heads * math.ceil(q / 64) < 0.8 * 2 * 132
+
+
 def draw(rng, name, kind, masks, descriptor):
     variant = rng.choice(descriptor["variants"])
     d_qk = variant["head_dim"] or rng.choice([40, 64, 80, 128, 192, 256])  # 0: any
@@ -95,6 +105,12 @@ def draw(rng, name, kind, masks, descriptor):
         query_heads = rng.choice([16, 64, 128]) if name == "mla_decode" else kv_heads * rng.choice([1, 4, 8])
         q = rng.choice([1, 1, 2]) if name != "split_kv_wide" else rng.choice([4, 8])
         kv = length(rng, 1000, 128000)
+    elif kind == "pytorch":
+        batch, query_heads = rng.choice([1, 2, 4]), rng.choice([8, 16, 32])
+        kv_heads = query_heads if "backward" in name else query_heads // rng.choice([1, 1, 4])
+        q = kv = length(rng, 512, 10000)
+        if splits_keys(batch, query_heads, q):
+            return None
     else:
         batch, query_heads, kv_heads = heads(rng, 4)
         kv = length(rng, 512, 8192 if kind == "unfused" else 40000)
@@ -143,7 +159,7 @@ def main():
         name, _, number = each.partition("=")
         if not number.isdigit():
             parser.error(f"--weight: {each}: expected KERNEL=N, N a whole number")
-        weights[name] = int(number)
+        weights |= {each: int(number) for each in names} if name == "all" else {name: int(number)}
     unknown = sorted(set(weights) - set(names))
     if unknown:
         parser.error(f"--weight: {', '.join(unknown)}: no such kernel; known: {', '.join(names)}")
