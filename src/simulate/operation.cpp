@@ -42,13 +42,10 @@ constexpr double phase_loop = 16;
 // Microbenchmark on an H100, 16 branches over 12 stores: clocks from a taken branch to its target beyond stall counts.
 constexpr double taken_branch = 9.4;
 
-// The same, a chain of reads of the warp's number: until a value that a warp reads of itself can be used.
-constexpr double system_register = 29;
-
 // The same where threads of a warp that branched meet again: from the branch over code until after the meeting.
-// The same where none of them went over the code: from its end until after the meeting
-// (validate/tools/sm_rules/meetings.cu).
-constexpr double meeting = 20, met = 11.4;
+// meetings.cu (validate/tools/sm_rules), an H100: where none of them went over the code, from its end until after the
+// meeting; and until a value that a warp reads of itself can be used.
+constexpr double meeting = 20, met = 11.4, system_register = 29;
 
 constexpr int warp_threads = 32;
 
