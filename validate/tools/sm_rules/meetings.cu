@@ -1,8 +1,9 @@
-// Rules of the simulated SM: what it costs a warp's threads to meet again behind code that none of them skipped, and how
-// long a warp waits for a value that it reads of itself.
+// Rules of the simulated SM: what it costs a warp's threads to meet again behind code that none of them skipped, and
+// how long a warp waits for a value that it reads of itself.
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o meetings
 //   validate/tools/sm_rules/meetings.cu && ./meetings
-// A round is 16 blocks of 12 stores to shared memory. Each is behind a branch of the thread that all threads take over it
+// A round is 16 blocks of 12 stores to shared memory. Each is behind a branch of the thread that all threads take over
+// it
 // (`skipped`) or none (`not skipped`), or behind none (`no branch`). `warp number`: 16 reads of the warp's number, each
 // waited for. Prints a line a case: clocks of one of the 16.
 #include <vector>
