@@ -79,6 +79,7 @@ inline bool yields(const ProgramLine& line) {
                                                  [&](auto name) { return line.text.starts_with(name); });
 }
 
+// Lengthens stall counts of products so that the warp's next one comes no sooner than compilers let it.
 inline void space_products(ProgramLines& lines) {
   int after = between_products;  // clocks from the end of a line to the next product
   for (std::size_t i = lines.size(); i-- > 0;) {
