@@ -7,7 +7,7 @@ import { join } from 'node:path';
 // Steps are unpacked here: the page has no zstd. A simulated SM asks what an instruction reads, not from which register
 // or address: all have one name, since texts that are alike take less room.
 const unpacked = (file) => execFileSync('zstd', ['-dcq', file], { encoding: 'utf8', maxBuffer: 1 << 28 });
-const alike = (steps) => steps.replace(/^\d.*$/gm, (line) => line.replace(/\b(U?R)\d+/g, (_, kind) => `${kind}1`).replace(/\+-?0x[0-9a-f]+\]/g, ']'));
+const alike = (steps) => steps.replace(/^\d.*$/gm, (line) => line.replace(/\b(U?R)\d+\b/g, (_, kind) => `${kind}1`).replace(/\+-?0x[0-9a-f]+\]/g, ']'));
 const text_of = (file) => file.endsWith('.zst') ? alike(unpacked(file)) : readFileSync(file, 'utf8');
 
 // The files that predictions read, by path below the project. Machine code only of kernels whose steps are simulated:
