@@ -70,13 +70,12 @@ inline ProgramLines merged(ProgramLines a, ProgramLines b) {
   return all;
 }
 
-// Whether compilers give the line the hint that another warp should issue next: to arithmetic that waits for long.
+// Whether compilers give the line the hint that another warp should issue next: arithmetic and fences that stall long.
 inline bool yields(const ProgramLine& line) {
-  constexpr std::string_view arithmetic[] = {"FFMA",  "FADD", "FMUL", "FMNMX",    "F2FP",
-                                             "IADD3", "UMOV", "NOP",  "WARPGROUP"};
+  constexpr std::string_view hinted[] = {"FFMA", "FADD", "FMUL", "FMNMX", "F2FP", "IADD3", "UMOV", "NOP", "WARPGROUP"};
   constexpr int long_stall = 3;
-  return line.stall >= long_stall && std::any_of(std::begin(arithmetic), std::end(arithmetic),
-                                                 [&](auto name) { return line.text.starts_with(name); });
+  return line.stall >= long_stall &&
+         std::any_of(std::begin(hinted), std::end(hinted), [&](auto name) { return line.text.starts_with(name); });
 }
 
 // Lengthens stall counts of products so that the warp's next one comes no sooner than compilers let it.

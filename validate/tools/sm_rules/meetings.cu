@@ -2,10 +2,9 @@
 // how long a warp waits for a value that it reads of itself.
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o meetings
 //   validate/tools/sm_rules/meetings.cu && ./meetings
-// A round is 16 blocks of 12 stores to shared memory. Each is behind a branch of the thread that all threads take over
-// it
-// (`skipped`) or none (`not skipped`), or behind none (`no branch`). `warp number`: 16 reads of the warp's number, each
-// waited for. Prints a line a case: clocks of one of the 16.
+// A round is 16 blocks of 12 stores to shared memory. Before each is a branch over it, which depends on the thread and
+// which all threads take (`skipped`) or none (`not skipped`), or there is no branch (`no branch`). `warp number`: 16
+// reads of the warp's number, each waited for. Prints a line a case: clocks of one of the 16.
 #include <vector>
 
 #include "set_up.cuh"
