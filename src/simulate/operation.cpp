@@ -212,10 +212,11 @@ void SmMachine::add_global(const Instruction& instruction, SmOperation& op) cons
   const MeasuredRates& rates = *parts_->hardware.measured;
   const InstructionKind kind = opcode_row(instruction.opcode).kind;
   const double bytes = add_access(instruction, op);
-  if (kind == K::load && !instruction.has("CONSTANT"))
-    op.effect = SmEffect::load,
-    op.copy = ticks(bytes / (rates.l2.read_one_unit ? rates.l2.read_one_unit->value : limits_.copy_bytes_a_clock)),
+  if (kind == K::load && !instruction.has("CONSTANT")) {
+    const double rate = rates.l2.read_one_unit ? rates.l2.read_one_unit->value : limits_.copy_bytes_a_clock;
+    op.effect = SmEffect::load, op.copy = ticks(bytes / rate);
     op.latency = ticks(copy_latency(parts_->hardware, CopySource::l2));
+  }
   if (kind == K::store && rates.local.store) add_leaving(bytes, rates.local.store->value, op);
 }
 

@@ -159,7 +159,7 @@ def main():
         name, _, number = each.partition("=")
         if not number.isdigit():
             parser.error(f"--weight: {each}: expected KERNEL=N, N a whole number")
-        weights |= {each: int(number) for each in names} if name == "all" else {name: int(number)}
+        weights |= dict.fromkeys(names if name == "all" else [name], int(number))
     unknown = sorted(set(weights) - set(names))
     if unknown:
         parser.error(f"--weight: {', '.join(unknown)}: no such kernel; known: {', '.join(names)}")

@@ -47,8 +47,13 @@ def masks(found, loop):
     return [max(cut, key=lambda block: block["counts"]["instructions"])["first"]] if cut else []
 
 
+def instructions(found):
+    """A kernel's instructions by address."""
+    return {each["address"]: each for each in found["code"]["instruction_list"]}
+
+
 def section(name, found, addresses):
-    code = {each["address"]: each for each in found["code"]["instruction_list"]}
+    code = instructions(found)
     text = name + "\n"
     for address in addresses:
         text += instruction_line(code[address]) + "\n"
@@ -70,7 +75,7 @@ def is_store(text):
 
 def step(found, loop, stores):
     """The way of a pass; loops inside it that store results have as many passes as there are results."""
-    code = {each["address"]: each for each in found["code"]["instruction_list"]}
+    code = instructions(found)
     own = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
     inner = [range(int(block["first"], 16), int(block["last"], 16) + 1) for block in found["code"]["blocks"]
              if block["loop"] not in (None, own)]
@@ -88,13 +93,13 @@ def step(found, loop, stores):
 
 def multiplies(kernel):
     """Whether it has matrix products, as far as its passes tell."""
-    passes = kernel.get("passes")
-    return "variant" in kernel or any(counts.get("matrix") for counts in (passes or {}).values())
+    passes = kernel.get("passes") or {}
+    return "variant" in kernel or any(counts.get("matrix") for counts in passes.values())
 
 
 def products(found, addresses):
     """Places of matrix products in a way."""
-    code = {each["address"]: each for each in found["code"]["instruction_list"]}
+    code = instructions(found)
     return [i for i, address in enumerate(addresses) if code[address]["kind"] == "matrix"]
 
 
@@ -105,11 +110,11 @@ def peeled(found, loop):
     own = products(found, start)
     if not own:
         return start, []
-    code = {each["address"]: each["text"] for each in found["code"]["instruction_list"]}
+    code = instructions(found)
     of_pass = len(products(found, [each["address"] for each in loop["instruction_list"]]))
 
     def begin(product):
-        return max((i for i in range(product) if code[start[i]].startswith("DEPBAR")), default=None)
+        return max((i for i in range(product) if code[start[i]]["text"].startswith("DEPBAR")), default=None)
 
     first, second = begin(own[0]), begin(own[of_pass]) if len(own) > of_pass else len(start)
     return (start[:first], start[first:second]) if first is not None and len(own) % of_pass == 0 else ([], [])
