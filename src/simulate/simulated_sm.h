@@ -71,11 +71,11 @@ class Sm {
     SmSteady steady;
     const Mark from = find_period(steady);
     steady.as_later = as_later();
-    const std::int64_t period = passes_ - from.passes;
-    steady.passes = period / warps_a_block_;
+    const auto done = static_cast<double>(issued_of_loop() - from.issued) / length_of_loop();
+    steady.passes = std::llround(done) / warps_a_block_;
     steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
-                    static_cast<double>(ticks_a_clock * period);
-    if (detailed) count_period(period, steady);
+                    (static_cast<double>(ticks_a_clock) * done);
+    if (detailed) count_period(std::max<std::int64_t>(1, std::llround(done)), steady);
     return steady;
   }
 
@@ -97,8 +97,16 @@ class Sm {
   // The first warp has ended a pass.
   Mark mark_now() {
     if (!detailed) step_all(now_);
-    return {state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
+    return {state_now(false), asks_later() ? state_now(true) : 0, now_, issued_of_loop()};
   }
+
+  // Operations of the loop that all warps have issued: where no state repeats, warps are anywhere in their passes.
+  std::int64_t issued_of_loop() const {
+    std::int64_t issued = passes_ * static_cast<std::int64_t>(code_.loop_end - code_.loop);
+    for (const Warp& warp : warps_) issued += static_cast<std::int64_t>(warp.next) - code_.loop;
+    return issued;
+  }
+  double length_of_loop() const { return static_cast<double>(code_.loop_end - code_.loop); }
 
   // Runs through another period, and counts what is busy and what warps wait for.
   void count_period(std::int64_t period, SmSteady& steady) {

@@ -14,7 +14,7 @@ namespace tilescope::sm_state {
 struct Mark {
   std::uint64_t state = 0, later = 0;  // hashes; `later`: were copies later, 0: not asked
   Ticks clock = 0;
-  std::int64_t passes = 0;  // of all warps
+  std::int64_t issued = 0;  // operations of the loop, of all warps
 
   // `as_later`: were copies later too.
   bool same(const Mark& other, bool as_later) const {

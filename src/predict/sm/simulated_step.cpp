@@ -122,13 +122,15 @@ SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
     : launch_(launch), question_(asked_step(launch, steps).question), masked_(masked_part(launch.bound)) {}
 
 double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
-  const auto mean_step = [&](CopySource source) {
+  const auto step = [&](CopySource source, std::int64_t blocks, bool masked) {
     StepQuestion question = question_;
-    question.resident = static_cast<int>(resident), question.copies_from = source;
-    const StepPrograms& programs = *launch_.bound.plan.steps;
-    const double whole = programs.clocks(question, launch_.bound.hardware);
-    question.masked = true;
-    return masked_ > 0 ? whole + masked_ * (programs.clocks(question, launch_.bound.hardware) - whole) : whole;
+    question.resident = static_cast<int>(blocks), question.copies_from = source, question.masked = masked;
+    return launch_.bound.plan.steps->clocks(question, launch_.bound.hardware);
+  };
+  // Blocks are at masked tiles at different times: one that is alone tells how much longer these take.
+  const auto mean_step = [&](CopySource source) {
+    const double whole = step(source, resident, false), alone = masked_ > 0 ? step(source, 1, false) : 0;
+    return alone > 0 ? whole * (1 + masked_ * (step(source, 1, true) / alone - 1)) : whole;
   };
   const double missed = missed_part(launch_, inputs), near = mean_step(CopySource::l2);
   return missed > 0 ? near + missed * (mean_step(CopySource::hbm) - near) : near;
