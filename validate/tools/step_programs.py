@@ -22,6 +22,7 @@ from code_passes import is_mask  # noqa: E402
 from simulated_steps import instruction_line  # noqa: E402
 
 HARDWARE = "h200_sxm"  # whose rates the pass does not depend on
+FEW_PRODUCTS = 16  # of a thread; results have more
 
 
 def inspected(program, cubin, symbol, warps, through):
@@ -45,6 +46,19 @@ def masks(found, loop):
     cut = [block for block in found["code"]["blocks"] if block["loop"] == number and step["special"].get("EX2")
            and is_mask(block["counts"], step)]
     return [max(cut, key=lambda block: block["counts"]["instructions"])["first"]] if cut else []
+
+
+def same_loop(found, loop):
+    """The simulated loop in what was found on another way."""
+    return next(each for each in found["simulation"]["loops"] if each["header"] == loop["header"])
+
+
+def rescales(found, loop):
+    """Addresses of blocks of the loop that do nothing but rescale results, behind a branch that all passes but the first take."""
+    number = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
+    return [block["first"] for block in found["code"]["blocks"] if block["loop"] == number
+            and block["counts"]["instructions"] >= FEW_PRODUCTS
+            and set(block["counts"]["kinds"]) == {"fp32"} and set(block["counts"]["opcodes"]) == {"FMUL"}]
 
 
 def instructions(found):
@@ -129,11 +143,18 @@ def main():
             symbol, warps = kernel["kernel"], kernel.get("variant", kernel).get("warps")
             if not warps or not multiplies(kernel):
                 continue
-            found = next(filter(None, (inspected(program, cubin, symbol, warps, []) for cubin in cubins)), None)
+            def through(addresses):
+                return next(filter(None, (inspected(program, cubin, symbol, warps, addresses) for cubin in cubins)), None)
+
+            found = through([])
             loop = found and main_loop(found)
             if not loop:
                 print(f"{symbol}: no loop with matrix products", file=sys.stderr)
                 continue
+            always = rescales(found, loop) if header.get("rescales_later") else []
+            if always:
+                found = through(always)
+                loop = same_loop(found, loop)
             stores = stores_of(header, symbol)
             text += f"# {symbol}\n" + section("step", found, step(found, loop, stores))
             start, masked_pass = peeled(found, loop)
@@ -143,9 +164,8 @@ def main():
             if masked_pass:
                 text += section("masked", found, masked_pass)
             elif cut:
-                found = next(filter(None, (inspected(program, cubin, symbol, warps, cut) for cubin in cubins)))
-                masked = next(each for each in found["simulation"]["loops"] if each["header"] == loop["header"])
-                text += section("masked", found, step(found, masked, stores))
+                found = through(always + cut)
+                text += section("masked", found, step(found, same_loop(found, loop), stores))
         place = file.with_name(file.name.replace("code.json", "steps.zst"))
         if text:
             size = f"--stream-size={len(text.encode())}"  # which the reader asks for
