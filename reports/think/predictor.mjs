@@ -4,11 +4,31 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-// Steps are unpacked here: the page has no zstd. A simulated SM asks what an instruction reads, not from which register
-// or address: all have one name, since texts that are alike take less room.
+// Steps are unpacked here: the page has no zstd. Texts that are alike take less room, so registers get few names. A
+// simulated SM asks which bank a register lies in (even, odd), and whether the instruction before read the same one in the
+// same place (src/simulate/operation.h); of code without asynchronous products it asks neither.
 const unpacked = (file) => execFileSync('zstd', ['-dcq', file], { encoding: 'utf8', maxBuffer: 1 << 28 });
-const alike = (steps) => steps.replace(/^\d.*$/gm, (line) => line.replace(/\b(U?R)\d+\b/g, (_, kind) => `${kind}1`).replace(/\+-?0x[0-9a-f]+\]/g, ']'));
-const text_of = (file) => file.endsWith('.zst') ? alike(unpacked(file)) : readFileSync(file, 'utf8');
+const one_name = (text) => text.replace(/\b(U?R)\d+\b/g, '$11').replace(/\+-?0x[0-9a-f]+\]/g, ']');
+const alike = (program) => {
+  if (!/[HQ]GMMA/.test(program)) return program.replace(/^\d.*$/gm, one_name);
+  let before = [];
+  return program.replace(/^.*$/gm, (line) => {
+    const [, front, operands] = line.match(/^((?:\d+ ){4,5}(?:@\S+ )?\S+)(.*)$/) ?? [];
+    if (front === undefined) return before = [], line;
+    const now = [];
+    const named = operands.split(',').map((operand, place) => {
+      const [, sign, number, rest] = operand.match(/^([ \-|~]*)R(\d+)(.*)$/) ?? [];
+      if (number === undefined || place > 3) return one_name(operand);
+      const bank = number % 2, last = before[place];
+      const name = last?.number === number ? last.name : last?.name === 2 + bank ? 4 + bank : 2 + bank;
+      if (place > 0) now[place] = { number, name };
+      return sign + 'R' + name + rest;
+    });
+    before = now;
+    return front + named.join(',');
+  });
+};
+const text_of = (file) => file.endsWith('.zst') ? unpacked(file).split(/^(?=# )/m).map(alike).join('') : readFileSync(file, 'utf8');
 
 // The files that predictions read, by path below the project. Machine code only of kernels whose steps are simulated:
 // predictions of the others do not read theirs.

@@ -65,13 +65,6 @@ std::int16_t number_in(const std::string& operand) {
   return value;
 }
 
-// Of operands behind the first: all that arithmetic reads.
-std::uint8_t registers_read(const Instruction& instruction) {
-  std::uint8_t count = 0;
-  for (std::size_t i = 1; i < instruction.operands.size(); ++i) count += source_register(instruction, i).has_value();
-  return count;
-}
-
 const std::string& operand_of(const Instruction& instruction, std::size_t place) {
   if (place < instruction.operands.size()) return instruction.operands[place];
   throw InputError(Diagnostic{.path = instruction.text(), .message = "lacks an operand"});
@@ -250,7 +243,6 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
   set_control(instruction.control, op);
   op.latency = ticks(costs.latency(instruction));
   op.operands = ticks(costs.operands_read());
-  op.registers = registers_read(instruction);
   if (instruction.guard.kind == Guard::Kind::never) return op;
   if (const auto busy = costs.pipe(instruction)) {
     op.part = part_of(busy->pipe);
@@ -295,15 +287,41 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
 
 std::vector<SmOperation> SmMachine::operations(const std::vector<Instruction>& way, int warps) const {
   SmWay taken;
-  for (const Instruction& instruction : way) taken.add(instruction.opcode, operation(instruction, warps));
-  return std::move(taken.operations);
+  for (const Instruction& instruction : way)
+    taken.add(instruction.opcode, instruction.text(), operation(instruction, warps));
+  return std::move(taken).taken();
 }
 
-void SmWay::add(const std::string& opcode, const SmOperation& operation) {
-  if (opcode == "BSYNC" && last == "BRA") operations.back().stall += ticks(meeting);
-  operations.push_back(operation);
-  if (opcode == "BSYNC" && last != "BRA") operations.back().stall += ticks(met);
-  last = opcode;
+// Of operands: a result first, then what is read.
+SmBanks SmWay::banks_of(std::string_view text) {
+  SmBanks banks{};
+  std::array<int, 4> read{-1, -1, -1, -1};
+  if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+  text.remove_prefix(std::min(text.find(' '), text.size()));
+  for (std::size_t place = 0; place < read.size() && !text.empty(); ++place) {
+    std::string_view operand = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(operand.size() + 1, text.size()));
+    operand.remove_prefix(std::min(operand.find_first_not_of(" -|~"), operand.size()));
+    int number = 0;
+    if (!operand.starts_with('R') ||
+        std::from_chars(operand.data() + 1, operand.data() + operand.size(), number).ec != std::errc{})
+      continue;
+    SmBank& bank = banks[static_cast<std::size_t>(number) % register_banks];
+    if (place == 0) ++bank.results;
+    else if (read[place] = number; number != read_before_[place]) ++bank.reads;
+  }
+  read_before_ = read;
+  return banks;
+}
+
+void SmWay::add(const std::string& opcode, std::string_view text, const SmOperation& operation) {
+  if (opcode == "BSYNC" && last_ == "BRA") operations_.back().stall += ticks(meeting);
+  operations_.push_back(operation);
+  operations_.back().banks = banks_of(text);
+  if (operation.part != SmPart::fma)
+    for (SmBank& bank : operations_.back().banks) bank.results = 0;
+  if (opcode == "BSYNC" && last_ != "BRA") operations_.back().stall += ticks(met);
+  last_ = opcode;
 }
 
 }  // namespace tilescope

@@ -1,11 +1,14 @@
 // An instruction as a simulated SM sees it: which parts it keeps busy, when its results are there, what it waits for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/enum_table.h"
@@ -44,14 +47,21 @@ enum class SmEffect : std::uint8_t {
   group_wait,      // DEPBAR.LE: at most `count` groups of scoreboard `number` stay
 };
 
+// Registers of each bank that an operation reads or writes.
+struct SmBank {
+  std::uint8_t reads = 0, results = 0;
+};
+constexpr std::size_t register_banks = 2;
+using SmBanks = std::array<SmBank, register_banks>;
+
 struct SmOperation {
   static constexpr std::int16_t turn = -1;  // number of a barrier by which warpgroups take turns
 
   SmPart part = SmPart::none;
   SmEffect effect = SmEffect::none;
   std::uint8_t wait_mask = 0, result_board = 7, operand_board = 7;
-  std::uint8_t registers = 0;  // vector registers that it reads
-  bool yields = false;         // another warp should issue next
+  SmBanks banks{};
+  bool yields = false;  // another warp should issue next
   std::int16_t number = 0, count = 0;
   Ticks stall = ticks_a_clock;  // until the warp's next instruction
   Ticks busy = 0;               // of the part
@@ -94,12 +104,21 @@ struct SmLimits {
 bool has_memory_latency(const HardwareProfile& hardware);
 
 // Operations of a way through code. A branch right before a meeting of a warp's threads is taken: it leads over other
-// code.
-struct SmWay {
-  std::vector<SmOperation> operations{};
-  std::string last{};  // opcode
+// code. A register that an instruction reads in the same place as the one before it is not read again: compilers mark
+// it as kept (".reuse"), where they can.
+class SmWay {
+ public:
+  // `text`: guard, opcode, operands.
+  void add(const std::string& opcode, std::string_view text, const SmOperation& operation);
+  void reserve(std::size_t size) { operations_.reserve(size); }
+  std::vector<SmOperation> taken() && { return std::move(operations_); }
 
-  void add(const std::string& opcode, const SmOperation& operation);
+ private:
+  SmBanks banks_of(std::string_view text);
+
+  std::vector<SmOperation> operations_{};
+  std::string last_{};                              // opcode
+  std::array<int, 4> read_before_{-1, -1, -1, -1};  // registers, by place of the operand
 };
 
 // Reads a GPU's rates. Values that the profile lacks and a rule does not derive are named in `missing`.

@@ -85,7 +85,7 @@ class Sm {
   Mark find_period(SmSteady& steady) {
     for (Marks marks(!detailed);;) {
       const std::int64_t before = warps_[0].passes;
-      if (before >= most_passes) return marks.from();
+      if (before >= (detailed ? passes_listed : most_passes)) return marks.from();
       advance();
       if (warps_[0].passes == before) continue;
       const Mark mark = mark_now();
@@ -158,14 +158,13 @@ class Sm {
   Ticks part_free(const Scheduler& scheduler, const Warp& warp, const SmOperation& op) const {
     if (op.effect == SmEffect::product || op.effect == SmEffect::product_wait) {
       const Ticks later = std::max(scheduler.free[index_of(SmPart::tensor)], now_ + ticks_a_clock);
-      const std::int64_t before = op.effect == SmEffect::product
-                                      ? limits_.products
-                                      : warp.products.issued - warp.groups.until_left(op.count) + 1;
-      return warp.products.result(before, later);
+      if (op.effect == SmEffect::product)
+        return std::max(scheduler.result(limits_.products, later), warp.products.result(limits_.products, later));
+      return warp.products.result(warp.products.issued - warp.groups.until_left(op.count) + 1, later);
     }
     const Ticks free = scheduler.free[index_of(op.part)];  // of no part: 0
     if (!scheduler.needs_ports(op, now_)) return free;
-    return std::max(free, scheduler.ports.free_from(now_, scheduler.products, warp.index));
+    return std::max(free, scheduler.ports.free_from(op, now_, scheduler.products, warp.index));
   }
 
   // Tensor cores begin asynchronous products in the order in which they were issued.
@@ -271,6 +270,7 @@ class Sm {
     const std::size_t place = Products::place(number);
     products.asked[place] = now_, products.complete[place] = never, products.operations[place] = warp.next;
     products.events[place] = keeps_events_ ? events_.size() + 1 : 0;
+    scheduler.ask(warp, number);
     ++scheduler.queued, ++scheduler.incomplete, stops_ = true;
     const std::span<Warp> warpgroup = warpgroup_of(warps_, warp, warps_a_block_);
     if (!complete(warpgroup, number)) return;

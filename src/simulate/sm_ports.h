@@ -1,6 +1,6 @@
-// Ports of registers beside asynchronous matrix products. Microbenchmarks on an H100: one kind of
-// operation, and whole softmax steps, from one or two warpgroups beside products of another; steps of warpgroups with
-// products of their own (validate/tools/sm_rules/wgmma_ports.cu, softmax_beside.cu, warpgroups).
+// Ports of registers beside asynchronous matrix products. Microbenchmarks on an H100: runs of one kind of operation
+// whose registers lie in one bank or in both, beside products that were issued before; one kind of operation from one
+// or two warpgroups beside products of another (validate/tools/sm_rules/runs_beside.cu, wgmma_ports.cu).
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@ namespace tilescope::sm_state {
 
 inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) & -ticks_a_clock; }
 
-// Four clocks of a product are a turn: others have the ports for two of them. A turn belongs to one warp, which issues
-// one operation, or two in consecutive clocks. The product does not notice.
+// Four clocks of a product are a turn: others have the ports for two of them. The product does not notice.
 inline constexpr Ticks port_turn = 4 * ticks_a_clock, port_own = 2 * ticks_a_clock;
 
-// What the product that a scheduler's tensor core works on leaves to other operations.
+// What the product that a scheduler's tensor core works on leaves to other operations: of each bank of registers, in
+// each turn, two reads and one result.
 class Ports {
  public:
   void begin(const SmOperation& product, Ticks start) {
@@ -32,32 +32,46 @@ class Ports {
     return op.part == SmPart::fma || op.part == SmPart::alu || op.part == SmPart::xu;
   }
 
-  // When a warp has them for one, from `now` to the product's `end`.
-  Ticks free_from(Ticks now, Ticks end, const int warp) const {
-    Ticks at = std::max({now, warp == holder_ ? own_ : others_, first_});
+  // When the operation may have them, from `now` to the product's `end`.
+  Ticks free_from(const SmOperation& op, Ticks now, Ticks end, int warp) const {
+    Ticks at = std::max(now, first_);
+    if (at < turn_ + port_turn && (!fits(op) || (warp != holder_ && op.part != SmPart::xu)))
+      at = std::max(first_, turn_ + port_turn);
     if (const Ticks within = (at - first_) % port_turn; within >= port_own) at += port_turn - within;
     return std::min(at, whole_clock(end));
   }
 
-  // Special functions, and operations on three registers, take a whole turn.
-  void take(const SmOperation& op, Ticks now, const int warp) {
-    const Ticks within = (now - first_) % port_turn;
-    const bool leaves_room = within < ticks_a_clock && op.part != SmPart::xu && op.registers <= 2;
-    holder_ = warp, others_ = now - within + port_turn;
-    own_ = leaves_room ? now + ticks_a_clock : others_;
+  void take(const SmOperation& op, Ticks now, int warp) {
+    if (op.part != SmPart::xu) holder_ = warp;
+    const Ticks turn = now - (now - first_) % port_turn;
+    if (turn != turn_) turn_ = turn, taken_ = {}, holder_ = warp;
+    for (std::size_t bank = 0; bank < register_banks; ++bank) {
+      taken_[bank].reads += op.banks[bank].reads;
+      taken_[bank].results += op.banks[bank].results;
+    }
   }
 
   // Of the state of a simulated SM.
   Ticks start() const { return start_; }
-  Ticks own() const { return own_; }
-  Ticks others() const { return others_; }
-  int holder() const { return holder_; }
+  Ticks turn_ends() const { return turn_ + port_turn; }
+  const SmBanks& taken() const { return taken_; }
 
  private:
+  // In the turn of the last operation.
+  bool fits(const SmOperation& op) const {
+    constexpr int most_reads = 2, most_results = 1;
+    for (std::size_t bank = 0; bank < register_banks; ++bank)
+      if (taken_[bank].reads + std::min<int>(op.banks[bank].reads, most_reads) > most_reads ||
+          taken_[bank].results + op.banks[bank].results > most_results)
+        return false;
+    return true;
+  }
+
   Ticks start_ = 0, first_ = 0;  // of the product; of the first turn that others have
-  Ticks own_ = 0, others_ = 0;   // when the warp that has the turn may issue again, and when others may
-  int holder_ = -1;              // that warp
-  bool narrow_ = false;          // others delay it
+  Ticks turn_ = -port_turn;      // start of the last one in which an operation had them
+  SmBanks taken_{};              // in it
+  int holder_ = -1;
+  bool narrow_ = false;  // others delay it
 };
 
 }  // namespace tilescope::sm_state

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "simulate/sm_code.h"
@@ -12,7 +13,8 @@ namespace tilescope::sm_state {
 
 inline constexpr int most_groups = 8, most_products = 8, block_barriers = 32, first_turn = 16, group_warps = 4,
                      most_queue = 32, most_schedulers = 4;
-inline constexpr std::int64_t settling_passes = 8, most_passes = 32;
+inline constexpr std::int64_t settling_passes = 8, most_passes = 32,
+                              passes_listed = 56;  // where waits are counted too
 
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
 constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
@@ -86,6 +88,8 @@ struct Scheduler {
   Ticks unserved = 0;  // when the last of them starts that products may hold up
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not
+  std::array<std::pair<const Warp*, std::int64_t>, most_products> asked{};  // the last ones, by number of the warp
+  std::int64_t asks = 0;                                                    // all that were issued
   int incomplete = 0;  // of these, those that other warps of the warpgroup have not issued
   Ports ports{};
   int waiting = 0;       // warps at barriers
@@ -94,8 +98,17 @@ struct Scheduler {
   Ticks next = 0;        // when something may issue
 
   bool beside_product(Ticks now) const { return products > now; }
+  void ask(const Warp& warp, std::int64_t number) { asked[Products::place(asks++)] = {&warp, number}; }
+  // When the product has its result that was issued `before` the next one will be, if all of its warpgroup have issued
+  // it; `unknown`: it has not started.
+  Ticks result(std::int64_t before, Ticks unknown) const {
+    if (before > asks) return 0;
+    const auto& [warp, number] = asked[Products::place(asks - before)];
+    const Products& of = warp->products;
+    return of.complete[Products::place(number)] < never ? of.result(of.issued - number, unknown) : 0;
+  }
   // Returns how much later the next product starts.
-  Ticks take_ports(const SmOperation& op, Ticks now, const int warp) {
+  Ticks take_ports(const SmOperation& op, Ticks now, int warp) {
     const Ticks delay = ports.delay(op);
     ports.take(op, now, warp), products += delay;
     return delay;

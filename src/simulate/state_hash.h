@@ -32,13 +32,18 @@ class StateHash {
   }
 
   void add(const Scheduler& scheduler) {
-    later(scheduler.products), later(scheduler.ports.own()), later(scheduler.ports.others());
-    add(scheduler.ports.others() > now_ ? scheduler.ports.holder() : -1);
+    later(scheduler.products), later(scheduler.ports.turn_ends());
+    for (const SmBank& bank : scheduler.ports.taken())
+      add(scheduler.ports.turn_ends() > now_ ? 4 * bank.reads + bank.results : -1);
     add(scheduler.last ? 2 * scheduler.last->index + scheduler.yielded : -1);
     add(scheduler.beside_product(now_) ? now_ - scheduler.ports.start() : 0);
     for (std::size_t part = 0; part < sm_parts; ++part)
       add(std::max((part == index_of(SmPart::memory) ? scheduler.memory : scheduler.free[part]) - now_,
                    -ticks_a_clock));
+    for (std::int64_t before = 1; before <= std::min<std::int64_t>(scheduler.asks, limits_.products); ++before) {
+      const auto& [warp, number] = scheduler.asked[Products::place(scheduler.asks - before)];
+      add(warp->index), add(warp->products.issued - number);
+    }
     for (int i = 1; i <= limits_.queue; ++i)
       later(scheduler.queue[(scheduler.queue_at + most_queue - static_cast<std::size_t>(i)) % most_queue]);
   }

@@ -1,6 +1,6 @@
 // The text of a program of steps, read: sections by name, each a line an instruction: stall count, scoreboards of
 // result and operands, mask of scoreboards, hint to yield, text. A kernel's code has thousands of lines and a hundred
-// kinds of instructions, which differ in registers alone: each kind is read once.
+// kinds of instructions: each kind is read once.
 #pragma once
 
 #include <fmt/format.h>
@@ -87,22 +87,22 @@ inline std::vector<SmOperation> operations(const SmMachine& machine, const StepP
                                            const std::vector<StepLine>& lines, int warps) {
   std::vector<std::optional<SmOperation>> known(program.kinds.size());
   SmWay way;
-  way.operations.reserve(lines.size());
+  way.reserve(lines.size());
   for (const StepLine& line : lines) {
     const Instruction& kind = program.kinds[line.kind];
     std::optional<SmOperation>& own = known[line.kind];
     if (own) {
       SmMachine::set_control(line.control, *own);
-      way.add(kind.opcode, *own);
+      way.add(kind.opcode, line.text, *own);
       continue;
     }
     const SmOperation operation = machine.operation(instruction_of(line), warps);
-    way.add(kind.opcode, operation);
+    way.add(kind.opcode, line.text, operation);
     // Operands tell which barrier, group or descriptor.
     const bool by_name = operation.effect == SmEffect::none || operation.effect == SmEffect::copy;
     if (by_name && !kind.opcode.ends_with("GMMA")) own = operation;
   }
-  return std::move(way.operations);
+  return std::move(way).taken();
 }
 
 }  // namespace tilescope::step_text

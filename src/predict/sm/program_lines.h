@@ -70,6 +70,18 @@ inline ProgramLines merged(ProgramLines a, ProgramLines b) {
   return all;
 }
 
+// The same instruction on neighbouring registers, which lie in the other bank: values that are worked on one behind the
+// other are neighbours.
+inline std::string with_other_registers(std::string text) {
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    const bool named = (text[i - 1] == ' ' || text[i - 1] == '[') && text[i] == 'R';
+    std::size_t end = i + 1;
+    while (named && end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    if (end > i + 1) text[end - 1] = static_cast<char>(text[end - 1] ^ 1);
+  }
+  return text;
+}
+
 // Whether compilers give the line the hint that another warp should issue next: arithmetic and fences that stall long.
 inline bool yields(const ProgramLine& line) {
   constexpr std::string_view hinted[] = {"FFMA", "FADD", "FMUL", "FMNMX", "F2FP", "IADD3", "UMOV", "NOP", "WARPGROUP"};
