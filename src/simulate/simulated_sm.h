@@ -71,7 +71,8 @@ class Sm {
     SmSteady steady;
     const Mark from = find_period(steady);
     steady.as_later = as_later();
-    const auto done = static_cast<double>(issued_of_loop() - from.issued) / length_of_loop();
+    const auto done =
+        static_cast<double>(issued_of_loop(warps_, passes_, code_) - from.issued) / static_cast<double>(code_.length());
     steady.passes = std::llround(done) / warps_a_block_;
     steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
                     (static_cast<double>(ticks_a_clock) * done);
@@ -97,16 +98,8 @@ class Sm {
   // The first warp has ended a pass.
   Mark mark_now() {
     if (!detailed) step_all(now_);
-    return {state_now(false), asks_later() ? state_now(true) : 0, now_, issued_of_loop()};
+    return {state_now(false), asks_later() ? state_now(true) : 0, now_, issued_of_loop(warps_, passes_, code_)};
   }
-
-  // Operations of the loop that all warps have issued: where no state repeats, warps are anywhere in their passes.
-  std::int64_t issued_of_loop() const {
-    std::int64_t issued = passes_ * static_cast<std::int64_t>(code_.loop_end - code_.loop);
-    for (const Warp& warp : warps_) issued += static_cast<std::int64_t>(warp.next) - code_.loop;
-    return issued;
-  }
-  double length_of_loop() const { return static_cast<double>(code_.loop_end - code_.loop); }
 
   // Runs through another period, and counts what is busy and what warps wait for.
   void count_period(std::int64_t period, SmSteady& steady) {
@@ -148,10 +141,6 @@ class Sm {
       now_ = scheduler.next;
       scheduler.next = step(scheduler, now_, now_ < in_order);
     } while (!stops_ && scheduler.next < alone);
-  }
-
-  [[noreturn]] static void wait_for_ever() {
-    throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
   }
 
   // When the operation's part can take it, or when to look again. Asynchronous products queue.

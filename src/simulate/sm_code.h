@@ -26,6 +26,8 @@ struct SmCode {
       asynchronous |= op.effect == SmEffect::product, barriers |= op.effect == SmEffect::barrier_sync;
   }
 
+  std::int64_t length() const { return loop_end - loop; }
+
   std::vector<CodeOperation> operations;
   std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last of all
   bool asynchronous = false;          // products of the pass

@@ -22,6 +22,14 @@ struct Mark {
   }
 };
 
+// Operations of the loop that all warps have issued, which have ended `passes`: where no state repeats, warps are
+// anywhere in theirs.
+inline std::int64_t issued_of_loop(std::span<const Warp> warps, std::int64_t passes, const SmCode& code) {
+  std::int64_t issued = passes * code.length();
+  for (const Warp& warp : warps) issued += static_cast<std::int64_t>(warp.next) - code.loop;
+  return issued;
+}
+
 // After a pass of the first warp: where each warp has ended one since the last time, and the state is the `same`,
 // passes that would go as this one did are counted as if they had been simulated, up to the last but one. Returns how
 // many.

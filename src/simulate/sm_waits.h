@@ -3,9 +3,14 @@
 
 #include <bit>
 
+#include "base/error.h"
 #include "simulate/sm_state.h"
 
 namespace tilescope::sm_state {
+
+[[noreturn]] inline void wait_for_ever() {
+  throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
+}
 
 // The warp issues nothing before `until`. `detailed`: what it waits for is counted.
 template <bool detailed>

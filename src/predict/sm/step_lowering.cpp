@@ -389,12 +389,9 @@ std::string lowered_step(const WarpStep& step, double mma_chain) {
   std::string all;
   const auto add = [&](const char* section, const ProgramLines& lines) {
     all += fmt::format("{}\n", section);
-    bool odd = false;
-    for (const ProgramLine& line : lines) {
+    for (std::size_t i = 0; const ProgramLine& line : lines)
       fmt::format_to(std::back_inserter(all), "{} {} 7 {} {:d} {}\n", line.stall, line.result, line.wait, yields(line),
-                     odd ? with_other_registers(line.text) : line.text);
-      odd = !odd;
-    }
+                     i++ % 2 == 1 ? with_other_registers(line.text) : line.text);
   };
   add("step", lowering.step()), add("start", lowering.start()), add("end", lowering.end());
   return all;
