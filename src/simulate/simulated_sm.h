@@ -86,7 +86,7 @@ class Sm {
   Mark find_period(SmSteady& steady) {
     for (Marks marks(!detailed);;) {
       const std::int64_t before = warps_[0].passes;
-      if (before >= (detailed ? passes_listed : most_passes)) return marks.from();
+      if (before >= most_passes) return marks.from();
       advance();
       if (warps_[0].passes == before) continue;
       const Mark mark = mark_now();
@@ -113,7 +113,10 @@ class Sm {
       keeps_events_ = keeps_events_ && warps_[0].passes < events;
       if (passes_ < passes || counted > 0) continue;
       counted = now_ - start;
-      counts_.put(clocks(counted), static_cast<double>(period), limits_.schedulers, steady);
+      // Where no state repeats, these are other passes than those whose clocks are known: waits in proportion.
+      const double own =
+          steady.periodic ? static_cast<double>(period) : clocks(counted) * blocks_ * warps_a_block_ / steady.clocks;
+      counts_.put(clocks(counted), own, limits_.schedulers, steady);
     }
     steady.events = std::move(events_);
   }
@@ -148,7 +151,7 @@ class Sm {
     if (op.effect == SmEffect::product || op.effect == SmEffect::product_wait) {
       const Ticks later = std::max(scheduler.free[index_of(SmPart::tensor)], now_ + ticks_a_clock);
       if (op.effect == SmEffect::product)
-        return std::max(scheduler.result(limits_.products, later), warp.products.result(limits_.products, later));
+        return std::max(scheduler.result(limits_.products, now_, later), warp.products.result(limits_.products, later));
       return warp.products.result(warp.products.issued - warp.groups.until_left(op.count) + 1, later);
     }
     const Ticks free = scheduler.free[index_of(op.part)];  // of no part: 0

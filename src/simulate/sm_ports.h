@@ -55,6 +55,7 @@ class Ports {
   Ticks start() const { return start_; }
   Ticks turn_ends() const { return turn_ + port_turn; }
   const SmBanks& taken() const { return taken_; }
+  int holder() const { return holder_; }
 
  private:
   // In the turn of the last operation.
@@ -70,8 +71,8 @@ class Ports {
   Ticks start_ = 0, first_ = 0;  // of the product; of the first turn that others have
   Ticks turn_ = -port_turn;      // start of the last one in which an operation had them
   SmBanks taken_{};              // in it
-  int holder_ = -1;
-  bool narrow_ = false;  // others delay it
+  int holder_ = -1;              // the warp whose turn it is
+  bool narrow_ = false;          // others delay it
 };
 
 }  // namespace tilescope::sm_state

@@ -13,8 +13,7 @@ namespace tilescope::sm_state {
 
 inline constexpr int most_groups = 8, most_products = 8, block_barriers = 32, first_turn = 16, group_warps = 4,
                      most_queue = 32, most_schedulers = 4;
-inline constexpr std::int64_t settling_passes = 8, most_passes = 32,
-                              passes_listed = 56;  // where waits are counted too
+inline constexpr std::int64_t settling_passes = 8, most_passes = 32;
 
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
 constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
@@ -100,12 +99,12 @@ struct Scheduler {
   bool beside_product(Ticks now) const { return products > now; }
   void ask(const Warp& warp, std::int64_t number) { asked[Products::place(asks++)] = {&warp, number}; }
   // When the product has its result that was issued `before` the next one will be, if all of its warpgroup have issued
-  // it; `unknown`: it has not started.
-  Ticks result(std::int64_t before, Ticks unknown) const {
+  // it by `now`; `unknown`: it has not started.
+  Ticks result(std::int64_t before, Ticks now, Ticks unknown) const {
     if (before > asks) return 0;
     const auto& [warp, number] = asked[Products::place(asks - before)];
     const Products& of = warp->products;
-    return of.complete[Products::place(number)] < never ? of.result(of.issued - number, unknown) : 0;
+    return of.complete[Products::place(number)] <= now ? of.result(of.issued - number, unknown) : 0;
   }
   // Returns how much later the next product starts.
   Ticks take_ports(const SmOperation& op, Ticks now, int warp) {

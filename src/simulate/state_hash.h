@@ -33,6 +33,7 @@ class StateHash {
 
   void add(const Scheduler& scheduler) {
     later(scheduler.products), later(scheduler.ports.turn_ends());
+    add(scheduler.ports.turn_ends() > now_ ? scheduler.ports.holder() : -1);
     for (const SmBank& bank : scheduler.ports.taken())
       add(scheduler.ports.turn_ends() > now_ ? 4 * bank.reads + bank.results : -1);
     add(scheduler.last ? 2 * scheduler.last->index + scheduler.yielded : -1);
