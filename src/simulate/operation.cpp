@@ -286,13 +286,14 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
 }
 
 std::vector<SmOperation> SmMachine::operations(const std::vector<Instruction>& way, int warps) const {
-  SmWay taken;
+  SmWay own;
   for (const Instruction& instruction : way)
-    taken.add(instruction.opcode, instruction.text(), operation(instruction, warps));
-  return std::move(taken).taken();
+    own.add(instruction.opcode, instruction.text(), operation(instruction, warps));
+  return std::move(own).operations();
 }
 
-// Of operands: a result first, then what is read.
+// Of operands: a result first, then what is read. Compilers keep a register for the next instruction that reads it in
+// the same place (".reuse"), where they can: it is not read again.
 SmBanks SmWay::banks_of(std::string_view text) {
   SmBanks banks{};
   std::array<int, 4> read{-1, -1, -1, -1};
@@ -318,7 +319,7 @@ void SmWay::add(const std::string& opcode, std::string_view text, const SmOperat
   if (opcode == "BSYNC" && last_ == "BRA") operations_.back().stall += ticks(meeting);
   operations_.push_back(operation);
   operations_.back().banks = banks_of(text);
-  if (operation.part != SmPart::fma)
+  if (operation.part != SmPart::fma)  // results of other pipes are in nobody's way
     for (SmBank& bank : operations_.back().banks) bank.results = 0;
   if (opcode == "BSYNC" && last_ != "BRA") operations_.back().stall += ticks(met);
   last_ = opcode;

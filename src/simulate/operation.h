@@ -47,7 +47,7 @@ enum class SmEffect : std::uint8_t {
   group_wait,      // DEPBAR.LE: at most `count` groups of scoreboard `number` stay
 };
 
-// Registers of each bank that an operation reads or writes.
+// Registers of a bank (even or odd numbers) that an operation reads; that it writes, where it is fp32 arithmetic.
 struct SmBank {
   std::uint8_t reads = 0, results = 0;
 };
@@ -104,14 +104,13 @@ struct SmLimits {
 bool has_memory_latency(const HardwareProfile& hardware);
 
 // Operations of a way through code. A branch right before a meeting of a warp's threads is taken: it leads over other
-// code. A register that an instruction reads in the same place as the one before it is not read again: compilers mark
-// it as kept (".reuse"), where they can.
+// code.
 class SmWay {
  public:
   // `text`: guard, opcode, operands.
   void add(const std::string& opcode, std::string_view text, const SmOperation& operation);
   void reserve(std::size_t size) { operations_.reserve(size); }
-  std::vector<SmOperation> taken() && { return std::move(operations_); }
+  std::vector<SmOperation> operations() && { return std::move(operations_); }
 
  private:
   SmBanks banks_of(std::string_view text);

@@ -14,8 +14,8 @@ inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) & -ticks_a_cl
 // Four clocks of a product are a turn: others have the ports for two of them. The product does not notice.
 inline constexpr Ticks port_turn = 4 * ticks_a_clock, port_own = 2 * ticks_a_clock;
 
-// What the product that a scheduler's tensor core works on leaves to other operations: of each bank of registers, in
-// each turn, two reads and one result.
+// What the product that a scheduler's tensor core works on leaves to other operations. A turn belongs to one warp, but
+// for special functions of others; in it each bank of registers gives two reads and takes one fp32 result.
 class Ports {
  public:
   void begin(const SmOperation& product, Ticks start) {

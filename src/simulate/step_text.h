@@ -102,7 +102,7 @@ inline std::vector<SmOperation> operations(const SmMachine& machine, const StepP
     const bool by_name = operation.effect == SmEffect::none || operation.effect == SmEffect::copy;
     if (by_name && !kind.opcode.ends_with("GMMA")) own = operation;
   }
-  return std::move(way).taken();
+  return std::move(way).operations();
 }
 
 }  // namespace tilescope::step_text

@@ -25,7 +25,7 @@ double beside_products(const std::vector<std::string>& run, int warps, int apart
       REQUIRE(parse_instruction(text, instruction, labels));
       way.add(instruction.opcode, text, machine.operation(instruction, 4));
     }
-  const std::vector<SmOperation> code = std::move(way).taken();
+  const std::vector<SmOperation> code = std::move(way).operations();
   SmOperation product;
   product.ports_lost = ticks(4);
   constexpr int products = 40, length = 64;
