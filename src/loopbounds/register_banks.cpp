@@ -40,15 +40,17 @@ class Banks {
 
 }  // namespace
 
-std::optional<int> source_register(const Instruction& instruction, std::size_t operand) {
-  if (operand >= instruction.operands.size()) return std::nullopt;
-  std::string_view text = instruction.operands[operand];
-  const std::size_t start = text.find_first_not_of("-|~");
-  if (start == text.npos || text[start] != 'R') return std::nullopt;
-  text.remove_prefix(start + 1);
+std::optional<int> register_in(std::string_view operand) {
+  const std::size_t start = operand.find_first_not_of(" -|~");
+  if (start == operand.npos || operand[start] != 'R') return std::nullopt;
+  operand.remove_prefix(start + 1);
   int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end != text.data() ? std::optional(number) : std::nullopt;
+  const auto [end, error] = std::from_chars(operand.data(), operand.data() + operand.size(), number);
+  return error == std::errc{} && end != operand.data() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<int> source_register(const Instruction& instruction, std::size_t operand) {
+  return operand < instruction.operands.size() ? register_in(instruction.operands[operand]) : std::nullopt;
 }
 
 double bank_waits(const std::vector<const Instruction*>& pass) {

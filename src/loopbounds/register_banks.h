@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "kernel/code/sass/instruction.h"
@@ -11,6 +12,7 @@
 namespace tilescope {
 
 // The register of a thread that an operand names: "-R12" -> 12; none for RZ and all else.
+std::optional<int> register_in(std::string_view operand);
 std::optional<int> source_register(const Instruction& instruction, std::size_t operand);
 
 // Clocks of a pass in which a scheduler with many warps issues nothing because operands of FP32 multiply-adds wait for

@@ -300,16 +300,13 @@ SmBanks SmWay::banks_of(std::string_view text) {
   if (text.starts_with('@')) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
   text.remove_prefix(std::min(text.find(' '), text.size()));
   for (std::size_t place = 0; place < read.size() && !text.empty(); ++place) {
-    std::string_view operand = text.substr(0, text.find(','));
+    const std::string_view operand = text.substr(0, text.find(','));
     text.remove_prefix(std::min(operand.size() + 1, text.size()));
-    operand.remove_prefix(std::min(operand.find_first_not_of(" -|~"), operand.size()));
-    int number = 0;
-    if (!operand.starts_with('R') ||
-        std::from_chars(operand.data() + 1, operand.data() + operand.size(), number).ec != std::errc{})
-      continue;
-    SmBank& bank = banks[static_cast<std::size_t>(number) % register_banks];
+    const std::optional<int> number = register_in(operand);
+    if (!number) continue;
+    SmBank& bank = banks[static_cast<std::size_t>(*number) % register_banks];
     if (place == 0) ++bank.results;
-    else if (read[place] = number; number != read_before_[place]) ++bank.reads;
+    else if (read[place] = *number; *number != read_before_[place]) ++bank.reads;
   }
   read_before_ = read;
   return banks;

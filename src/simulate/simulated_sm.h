@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "simulate/sm.h"
 #include "simulate/sm_code.h"
 #include "simulate/sm_counts.h"

@@ -39,9 +39,14 @@ def main_loop(found):
     return max(own, key=lambda loop: loop["tensor"]) if own else None
 
 
+def number_of(found, loop):
+    """The place of a simulated loop among those of the code."""
+    return next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
+
+
 def masks(found, loop):
     """Address of the block of the loop that replaces scores behind a row's last key: the longest, where there are several."""
-    number = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
+    number = number_of(found, loop)
     step = found["code"]["loops"][number]["always"]
     cut = [block for block in found["code"]["blocks"] if block["loop"] == number and step["special"].get("EX2")
            and is_mask(block["counts"], step)]
@@ -55,7 +60,7 @@ def same_loop(found, loop):
 
 def rescales(found, loop):
     """Addresses of blocks of the loop that do nothing but rescale results, behind a branch that all passes but the first take."""
-    number = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
+    number = number_of(found, loop)
     return [block["first"] for block in found["code"]["blocks"] if block["loop"] == number
             and block["counts"]["instructions"] >= FEW_PRODUCTS
             and set(block["counts"]["kinds"]) == {"fp32"} and set(block["counts"]["opcodes"]) == {"FMUL"}]
@@ -90,7 +95,7 @@ def is_store(text):
 def step(found, loop, stores):
     """The way of a pass; loops inside it that store results have as many passes as there are results."""
     code = instructions(found)
-    own = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
+    own = number_of(found, loop)
     inner = [range(int(block["first"], 16), int(block["last"], 16) + 1) for block in found["code"]["blocks"]
              if block["loop"] not in (None, own)]
 

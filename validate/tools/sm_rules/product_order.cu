@@ -1,5 +1,6 @@
 // In which order tensor cores take the products of two or three warpgroups that issue them at about the same time.
-//   nvcc -std=c++20 -O3 -arch=sm_90a -I kernels -o order validate/tools/sm_rules/product_order.cu && ./order
+//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o order
+//   validate/tools/sm_rules/product_order.cu && ./order
 // Each warpgroup issues one group of products, `apart` clocks behind the warpgroup before it, and waits for it. Prints
 // a line a case: clocks from the first issue until each has issued its last product, and until each has its results.
 #include <algorithm>
@@ -30,12 +31,7 @@ __global__ void __launch_bounds__(384, 1) order(unsigned apart, unsigned* out) {
     pin(d);
     fence_operands();
     const unsigned t0 = now();
-#pragma unroll
-    for (int i = 0; i < products; ++i) {
-      if (rs) Wgmma<N>::template rs<__half>(d, p, step_descriptor(b, i % 4 * 32), 1);
-      else Wgmma<N>::template ss<__half>(d, step_descriptor(a, i % 4 * 32), step_descriptor(b, i % 4 * 32), 1);
-    }
-    commit_products();
+    issue<products, N, rs, __half>(d, p, a, b);
     const unsigned t1 = now();
     wait_products<0>();
     pin(d);

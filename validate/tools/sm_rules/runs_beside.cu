@@ -1,8 +1,8 @@
 // How fast a warp's operations go, one behind the other without a pause, while a product that was issued before runs.
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o runs validate/tools/sm_rules/runs_beside.cu
 //   && ./runs
-// One warpgroup issues six products n 256 (768 clocks) and waits. Meanwhile one or two others execute 48 operations of
-// so many chains each. Prints a line a case: clocks of an operation, alone and beside products.
+// One warpgroup issues six products n 256 (768 clocks) and waits. Meanwhile one or two others execute 48 operations
+// that do not wait for each other. Prints a line a case: clocks of an operation, alone and beside products.
 #include <algorithm>
 
 #include "set_up.cuh"
@@ -46,19 +46,18 @@ constexpr const char* op_names[] = {"fmul",
                                     "pack to half, fadd",
                                     "max, ffma 2 registers"};
 // Which registers follow each other.
-enum Order { alternate, even, pairs, orders };
+enum Order { alternate, even, pairs };
 constexpr const char* order_names[] = {"even, odd", "even", "even, even, odd, odd"};
 
-template <int op, int order, int chains>
+template <int op, int order>
 __device__ __forceinline__ void run(float (&v)[operations], float (&x)[8], float c) {
 #pragma unroll
   for (int n = 0; n < operations; ++n) {
-    const int m = n % chains;
-    const int at = order == alternate ? m
-                   : order == even    ? m * 2 % operations
-                                      : m / 4 * 4 + (m % 4 == 1   ? 2
-                                                     : m % 4 == 2 ? 1
-                                                                  : m % 4);
+    const int at = order == alternate ? n
+                   : order == even    ? n * 2 % operations
+                                      : n / 4 * 4 + (n % 4 == 1   ? 2
+                                                     : n % 4 == 2 ? 1
+                                                                  : n % 4);
     float& each = v[at];
     unsigned& bits = reinterpret_cast<unsigned&>(each);
     const float a = x[n % 8], b = x[(n + 3) % 8];
@@ -88,7 +87,7 @@ __device__ __forceinline__ void run(float (&v)[operations], float (&x)[8], float
   }
 }
 
-template <int op, int order, int chains, bool rs, class T, int N>
+template <int op, int order, bool rs, class T, int N>
 __global__ void __launch_bounds__(384, 1) runs(bool products, unsigned* out, const __grid_constant__ float c) {
   extern __shared__ __align__(1024) unsigned char dynamic[];
   __shared__ unsigned end;
@@ -105,12 +104,7 @@ __global__ void __launch_bounds__(384, 1) runs(bool products, unsigned* out, con
       if (products) {
         pin(d);
         fence_operands();
-#pragma unroll
-        for (int i = 0; i < 6; ++i) {
-          if (rs) Wgmma<N>::template rs<T>(d, p, step_descriptor(b, i % 4 * 32), 1);
-          else Wgmma<N>::template ss<T>(d, step_descriptor(a, i % 4 * 32), step_descriptor(b, i % 4 * 32), 1);
-        }
-        commit_products();
+        issue<6, N, rs, T>(d, p, a, b);
         wait_products<0>();
         pin(d);
       }
@@ -144,7 +138,7 @@ __global__ void __launch_bounds__(384, 1) runs(bool products, unsigned* out, con
     while (now() - start < 150) {
     }
     const unsigned t0 = now();
-    run<op, order, chains>(v, x, c);
+    run<op, order>(v, x, c);
     const unsigned t1 = now();
     __syncthreads();
     if (threadIdx.x % 128 == 0) {
@@ -159,11 +153,11 @@ __global__ void __launch_bounds__(384, 1) runs(bool products, unsigned* out, con
   to[5000] = make_float4(x[0], x[1], x[2], x[3]), to[6000] = make_float4(x[4], x[5], x[6], x[7]);
 }
 
-template <int op, int order, int chains, bool rs, class T, int N>
+template <int op, int order, bool rs, class T, int N>
 void one(unsigned* out) {
-  const auto kernel = runs<op, order, chains, rs, T, N>;
+  const auto kernel = runs<op, order, rs, T, N>;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, fill_bytes + 1024));
-  std::printf("%s %cs n%d, %2d chains of %-22s %-22s", is_e4m3<T> ? "e4m3" : "half", rs ? 'r' : 's', N, chains,
+  std::printf("%s %cs n%d, %2d chains of %-22s %-22s", is_e4m3<T> ? "e4m3" : "half", rs ? 'r' : 's', N, operations,
               op_names[op], order_names[order]);
   for (const int groups : {1, 2})
     for (const bool products : {false, true}) {
@@ -187,7 +181,7 @@ void one(unsigned* out) {
 
 template <int op, int order>
 void in_order(unsigned* out) {
-  one<op, order, operations, false, __half, 256>(out), one<op, order, operations, true, __half, 256>(out);
+  one<op, order, false, __half, 256>(out), one<op, order, true, __half, 256>(out);
 }
 
 template <int op>
@@ -197,9 +191,9 @@ void cases(unsigned* out) {
 
 template <int op>
 void types(unsigned* out) {
-  one<op, alternate, operations, false, __half, 128>(out), one<op, alternate, operations, true, __half, 128>(out);
-  one<op, alternate, operations, false, E4m3, 256>(out), one<op, alternate, operations, true, E4m3, 256>(out);
-  one<op, alternate, operations, false, E4m3, 128>(out), one<op, alternate, operations, true, E4m3, 128>(out);
+  one<op, alternate, false, __half, 128>(out), one<op, alternate, true, __half, 128>(out);
+  one<op, alternate, false, E4m3, 256>(out), one<op, alternate, true, E4m3, 256>(out);
+  one<op, alternate, false, E4m3, 128>(out), one<op, alternate, true, E4m3, 128>(out);
 }
 
 // Clocks from the issue of a group of products until its results are there.
@@ -218,12 +212,7 @@ __global__ void __launch_bounds__(128, 1) group_of(unsigned* out) {
     for (auto& each : p) each ^= t0 & 1;
     pin(d);
     fence_operands();
-#pragma unroll
-    for (int i = 0; i < products; ++i) {
-      if (rs) Wgmma<N>::template rs<T>(d, p, step_descriptor(b, i % 4 * 32), 1);
-      else Wgmma<N>::template ss<T>(d, step_descriptor(a, i % 4 * 32), step_descriptor(b, i % 4 * 32), 1);
-    }
-    commit_products();
+    issue<products, N, rs, T>(d, p, a, b);
     wait_products<0>();
     pin(d);
     const unsigned t1 = now();

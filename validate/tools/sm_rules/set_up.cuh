@@ -48,6 +48,18 @@ __device__ __forceinline__ std::uint32_t fill(unsigned char* dynamic) {
   return shared_at(base);
 }
 
+// `count` products of a warpgroup, one behind the other, as one group: A from registers `p`, or described by `a`.
+template <int count, int N, bool rs, class T>
+__device__ __forceinline__ void issue(float (&d)[N / 2], const std::uint32_t (&p)[4], std::uint64_t a,
+                                      std::uint64_t b) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) {
+    if (rs) Wgmma<N>::template rs<T>(d, p, step_descriptor(b, i % 4 * 32), 1);
+    else Wgmma<N>::template ss<T>(d, step_descriptor(a, i % 4 * 32), step_descriptor(b, i % 4 * 32), 1);
+  }
+  commit_products();
+}
+
 // `batches` of 16 products of a warpgroup without a pause, `done` of which have been issued; operands at `at`.
 template <int N, bool rs, class T>
 __device__ __forceinline__ void multiply(std::uint32_t at, int batches, volatile unsigned& done, unsigned* out) {
@@ -59,12 +71,7 @@ __device__ __forceinline__ void multiply(std::uint32_t at, int batches, volatile
 #pragma unroll 1
   for (int n = 0; n < batches; ++n) {
     fence_operands();
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      if (rs) Wgmma<N>::template rs<T>(d, p, step_descriptor(b, i % 4 * 32), 1);
-      else Wgmma<N>::template ss<T>(d, step_descriptor(a, i % 4 * 32), step_descriptor(b, i % 4 * 32), 1);
-    }
-    commit_products();
+    issue<16, N, rs, T>(d, p, a, b);
     if (threadIdx.x == 0) done = n;
   }
   wait_products<0>();
