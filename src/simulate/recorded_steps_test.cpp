@@ -12,6 +12,7 @@
 
 #include "kernel/code/sass/operands.h"
 #include "kernel/code/testdata/test_kernels.h"
+#include "simulate/simulated_sm.h"
 #include "simulate/simulation.h"
 #include "simulate/step_text.h"
 
@@ -170,4 +171,50 @@ TEST_CASE("simulated passes of warpgroups, with and without turns, take the cloc
                             mean([](double e) { return e; })));
   }
   all.check(0.045, 0.4);
+}
+
+TEST_CASE("two free warpgroups take the mean clocks of an H100 over the times at which the second one begins") {
+  const SmMachine machine(profile("h100_sxm"));
+  constexpr int warps = 8, group_warps = 4, clocks_alone = -1;
+  std::vector<RecordedCode> codes = recorded_codes("warpgroups_steps.zst");
+  std::erase_if(codes, [](const RecordedCode& code) {
+    return code.warps != warps || std::any_of(code.loop.begin(), code.loop.end(), [](const Instruction& instruction) {
+             return instruction.opcode == "BAR";
+           });
+  });
+  // Lines "FORMATS kKEYS cCOLUMNS 2 wg free KIND: CLOCKS CLOCKS begins CLOCKS ends CLOCKS".
+  std::istringstream printed(
+      read_file(std::string(TILESCOPE_SOURCE_DIR) + "/validate/tools/sm_rules/warpgroups/begins_h100.txt"));
+  std::map<std::string, std::size_t> code_of;  // by case
+  std::map<std::string, std::array<double, 2>> sums;
+  std::string line;
+  std::getline(printed, line);  // the GPU
+  for (std::size_t next = 0; std::getline(printed, line);) {
+    const std::size_t colon = line.find(':');
+    const std::string name = line.substr(0, colon);
+    if (!code_of.contains(name)) {
+      next += name.ends_with(" plain") && !code_of.empty();  // of three kinds of code the last one is not printed
+      code_of[name] = next++;
+    }
+    REQUIRE(code_of[name] < codes.size());
+    const RecordedCode& code = codes[code_of[name]];
+    std::istringstream values(line.substr(colon + 1));
+    double first = 0, second = 0, later = 0;
+    std::string begins;
+    REQUIRE((values >> first >> second >> begins >> later));
+    REQUIRE(name.find(fmt::format(" c{} ", code.variant.substr(0, code.variant.find(' ')))) != name.npos);
+    const SmProgram program{.code = machine.operations(code.loop, warps), .warps = warps};
+    sm_state::Sm<false> sm(program, {}, machine.limits(), 1, 0, clocks_alone, {group_warps, ticks(later)});
+    sums[name][0] += sm.run().clocks, sums[name][1] += (first + second) / 2;
+  }
+  REQUIRE(sums.size() == 40);
+  double error = 0, bias = 0;
+  for (const auto& [name, sum] : sums) {
+    error += std::abs(sum[0] / sum[1] - 1) / static_cast<double>(sums.size());
+    bias += (sum[0] / sum[1] - 1) / static_cast<double>(sums.size());
+  }
+  CHECK(error <= 0.04);
+  CHECK(std::abs(bias) <= 0.01);
+  ErrorTable page;
+  page.add_row(fmt::format("| mean over 16 beginnings | {} | {:.1f} % | {:+.1f} % |", sums.size(), 100 * error, 100 * bias));
 }

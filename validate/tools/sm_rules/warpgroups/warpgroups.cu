@@ -5,7 +5,8 @@
 // Prints a line a case: formats of the first product and, where it is not half, of the second; keys, columns of the
 // results, warpgroups, turns, kind of code; clocks of a pass of each warpgroup. Kinds: plain; with mbarriers that let
 // pass, as around tiles that the copy engine brings; the same with the first product's descriptors in registers of the
-// threads.
+// threads. With an argument: cases of two free warpgroups, of which the second one begins later, by 0 to 15 sixteenths of
+// a pass. Printed are that in clocks, and how much later it ends.
 #include <vector>
 
 #include "../softmax_step.cuh"
@@ -18,7 +19,8 @@ constexpr const char* kind_names[] = {"plain", "barriers", "registers"};
 struct Args {
   int passes;
   float scale;
-  unsigned* out;  // a warpgroup: clocks of all passes
+  unsigned later;  // by how many clocks a warpgroup begins after the one before
+  unsigned* out;   // a warpgroup: clocks of all passes, then when each one ended
 };
 
 // A row's probabilities as the second product takes them: four in a register, or two.
@@ -55,10 +57,12 @@ __global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
   // The compiler keeps what depends on the thread in registers, though all of a warpgroup have the same.
   const std::uint64_t q = k_major(at + (kind == registers ? group * 8192 : 0)), k = k_major(at + 32768);
   const std::uint64_t v = is_e4m3<V> ? k_major(at + 98304) : mn_major(at + 98304, keys * 128);
-  unsigned all_clocks = 0;
+  unsigned all_clocks = 0, end = 0;
   for (int round = 0; round < 2; ++round) {
     __syncthreads();
     if (turns && group == groups - 1) arrive_named(1, 256);
+    for (const unsigned start = now(); now() - start < group * args.later;) {
+    }
     const unsigned from = now();
 #pragma unroll 1
     for (int n = 0; n < args.passes; ++n) {
@@ -99,37 +103,55 @@ __global__ void __launch_bounds__(128 * groups, 1) warpgroups(Args args) {
           else p[i][j] = packed(s[0], s[1]);
         }
     }
-    all_clocks = now() - from;
+    end = now(), all_clocks = end - from;
     if (turns && group == 0) sync_named(1, 256);
   }
   float all = softmax.sum[0] + softmax.sum[1];
   for (const float each : o) all += each;
   for (const float each : softmax.s) all += each;
   if (all == 1.2345f) args.out[255] = 7;
-  if (threadIdx.x % 128 == 0) args.out[group] = all_clocks;
+  if (threadIdx.x % 128 == 0) args.out[group] = all_clocks, args.out[groups + group] = end;
 }
 
 unsigned* out;
 std::vector<unsigned> host(256);
 
+bool varies_begins = false;
+
+// Returns clocks of a pass, mean of all warpgroups.
 template <class T, class V, int groups, int keys, int columns, bool turns, Kind kind>
-void measure() {
+double measure(unsigned later = 0) {
   auto kernel = warpgroups<T, V, groups, keys, columns, turns, kind>;
   constexpr int dynamic_bytes = fill_bytes + 2048, passes = 200;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes));
   CHECK(cudaMemset(out, 0, host.size() * 4));
-  kernel<<<1, 128 * groups, dynamic_bytes>>>(Args{passes, 0.125f, out});
+  kernel<<<1, 128 * groups, dynamic_bytes>>>(Args{passes, 0.125f, later, out});
   CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
   CHECK(cudaMemcpy(host.data(), out, host.size() * 4, cudaMemcpyDeviceToHost));
   std::printf("%s%s k%d c%d %d wg %s %s:", is_e4m3<T> ? "e4m3" : "half", is_e4m3<V> ? "_e4m3" : "", keys, columns,
               groups, turns ? "turns" : "free", kind_names[kind]);
-  for (int g = 0; g < groups; ++g) std::printf(" %.1f", host[g] / double(passes));
+  double all = 0;
+  for (int g = 0; g < groups; ++g) std::printf(" %.1f", host[g] / double(passes)), all += host[g] / double(passes);
+  if (varies_begins) std::printf(" begins %u ends %d", later, static_cast<int>(host[groups + 1] - host[groups]));
   std::printf("\n");
+  return all / groups;
+}
+
+template <class T, class V, int keys, int columns, Kind kind>
+void later() {
+  const double step = measure<T, V, 2, keys, columns, false, kind>();
+  constexpr int parts = 16;
+  for (int i = 1; i < parts; ++i)
+    measure<T, V, 2, keys, columns, false, kind>(static_cast<unsigned>(step * i / parts));
 }
 
 template <class T, class V, int groups, int keys, int columns>
 void cases() {
+  if (varies_begins) {
+    if constexpr (groups == 2) later<T, V, keys, columns, plain>(), later<T, V, keys, columns, barriers>();
+    return;
+  }
   const auto kinds = [](auto turns) {
     measure<T, V, groups, keys, columns, turns, plain>(), measure<T, V, groups, keys, columns, turns, barriers>();
     measure<T, V, groups, keys, columns, turns, registers>();
@@ -146,7 +168,8 @@ void up_to_three() {
   up_to_two<T, keys, columns, V>(), cases<T, V, 3, keys, columns>();
 }
 
-int main() {
+int main(int arguments, char**) {
+  varies_begins = arguments > 1;
   out = begin(host.size());
   up_to_three<__half, 128, 64>(), up_to_three<__half, 96, 64>(), up_to_three<__half, 64, 64>();
   up_to_three<__half, 64, 128>(), up_to_two<__half, 128, 128>(), up_to_two<__half, 176, 128>();
