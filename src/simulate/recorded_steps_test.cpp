@@ -216,5 +216,6 @@ TEST_CASE("two free warpgroups take the mean clocks of an H100 over the times at
   CHECK(error <= 0.04);
   CHECK(std::abs(bias) <= 0.01);
   ErrorTable page;
-  page.add_row(fmt::format("| mean over 16 beginnings | {} | {:.1f} % | {:+.1f} % |", sums.size(), 100 * error, 100 * bias));
+  page.add_row(
+      fmt::format("| mean over 16 beginnings | {} | {:.1f} % | {:+.1f} % |", sums.size(), 100 * error, 100 * bias));
 }

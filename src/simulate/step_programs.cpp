@@ -129,17 +129,17 @@ const StepPrograms::Operations& StepPrograms::operations(std::uint64_t gpu, cons
 
 void StepPrograms::learn(const Key& key, double clocks) const {
   const std::lock_guard lock(mutex_);
-  std::optional<double>& known = known_[key].clocks;
-  if (!known) known = clocks;
+  std::optional<SmClocks>& known = known_[key].clocks;
+  if (!known) known = SmClocks{clocks};
 }
 
-double StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
-  if (!hardware.measured) return 0;
+SmClocks StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
+  if (!hardware.measured) return {};
   const std::uint64_t gpu = fingerprint(hardware);
   const StepProgram* program = find(question.symbol);
-  if (!program || program->step.empty()) return 0;
+  if (!program || program->step.empty()) return {};
   if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
-  if (asked >= Asked::around && program->start.empty()) return 0;
+  if (asked >= Asked::around && program->start.empty()) return {};
   std::unique_lock lock(mutex_);
   Answer& own = known_[key_of(question, asked, gpu, question.copies_from)];
   if (own.clocks) return *own.clocks;
@@ -148,14 +148,14 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   lock.lock();
   if (own.clocks) return *own.clocks;
   lock.unlock();
-  const double clocks = simulated(*program, question, asked, hardware, gpu);
+  const SmClocks clocks = simulated(*program, question, asked, hardware, gpu);
   lock.lock();
   own.clocks = clocks;
   return clocks;
 }
 
-double StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
-                               const HardwareProfile& hardware, std::uint64_t gpu) const {
+SmClocks StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
+                                 const HardwareProfile& hardware, std::uint64_t gpu) const {
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
   SmLimits limits = limits_of(own, question);
@@ -173,26 +173,32 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
                                                                         : of(program.step),
                         question.warps};
   constexpr int clocks_alone = -1;
+  const SmAlone alone = [&] {
+    StepQuestion one = question;
+    one.resident = 1;
+    return answer(one, asked == Asked::masked ? Asked::masked : Asked::step, hardware);
+  };
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
-    const SmSteady steady = simulate_steady(steps, limits, question.resident, clocks_alone);
+    const SmSteady steady = simulate_steady(steps, limits, question.resident, clocks_alone, alone);
     if (steady.as_later) learn(from_memory, steady.clocks);
-    return steady.clocks;
+    return steady;
   }
   if (asked == Asked::before) around.start.erase(around.start.begin() + before_copies(program), around.start.end());
-  if (asked != Asked::around) return simulate_blocks(steps, around, limits, question.resident, 1);
+  if (asked != Asked::around) return {simulate_blocks(steps, around, limits, question.resident, 1)};
   constexpr int passes = 8;
   bool as_later = false;
-  const double all = simulate_blocks(steps, around, limits, question.resident, passes, &as_later);
+  const double all = simulate_blocks(steps, around, limits, question.resident, passes, &as_later, alone);
   const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
-  const double clocks = beside(answer(question, Asked::step, hardware));
-  if (!as_later) return clocks;
+  const SmClocks found{beside(answer(question, Asked::step, hardware).clocks), as_later};
+  if (!as_later) return found;
   std::unique_lock lock(mutex_);
   const auto later_step = known_.find(key_of(question, Asked::step, gpu, CopySource::hbm));
-  const std::optional<double> later = later_step == known_.end() ? std::nullopt : later_step->second.clocks;
+  const bool known = later_step != known_.end() && later_step->second.clocks;
+  const double later = known ? later_step->second.clocks->clocks : 0;
   lock.unlock();
-  if (later) learn(from_memory, beside(*later));
-  return clocks;
+  if (known) learn(from_memory, beside(later));
+  return found;
 }
 
 StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const HardwareProfile& hardware,
@@ -226,19 +232,19 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
 }
 
 double StepPrograms::clocks(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, question.masked ? Asked::masked : Asked::step, hardware);
+  return answer(question, question.masked ? Asked::masked : Asked::step, hardware).clocks;
 }
 
 double StepPrograms::before(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, Asked::before, hardware);
+  return answer(question, Asked::before, hardware).clocks;
 }
 
 double StepPrograms::after(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, Asked::after, hardware);
+  return answer(question, Asked::after, hardware).clocks;
 }
 
 double StepPrograms::around(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, Asked::around, hardware);
+  return answer(question, Asked::around, hardware).clocks;
 }
 
 }  // namespace tilescope

@@ -5,8 +5,8 @@
 // Prints a line a case: formats of the first product and, where it is not half, of the second; keys, columns of the
 // results, warpgroups, turns, kind of code; clocks of a pass of each warpgroup. Kinds: plain; with mbarriers that let
 // pass, as around tiles that the copy engine brings; the same with the first product's descriptors in registers of the
-// threads. With an argument: cases of two free warpgroups, of which the second one begins later, by 0 to 15 sixteenths of
-// a pass. Printed are that in clocks, and how much later it ends.
+// threads. With an argument: cases of two free warpgroups, of which the second one begins later, by 0 to 15 sixteenths
+// of a pass. Printed are that in clocks, and how much later it ends.
 #include <vector>
 
 #include "../softmax_step.cuh"
@@ -142,8 +142,7 @@ template <class T, class V, int keys, int columns, Kind kind>
 void later() {
   const double step = measure<T, V, 2, keys, columns, false, kind>();
   constexpr int parts = 16;
-  for (int i = 1; i < parts; ++i)
-    measure<T, V, 2, keys, columns, false, kind>(static_cast<unsigned>(step * i / parts));
+  for (int i = 1; i < parts; ++i) measure<T, V, 2, keys, columns, false, kind>(static_cast<unsigned>(step * i / parts));
 }
 
 template <class T, class V, int groups, int keys, int columns>
