@@ -92,7 +92,7 @@ struct SmLimits {
   Ticks barrier_slot = 0, barrier_latency = 0;              // an arrival; from the last one to the release
   Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
   Ticks copy_latency = 0;                                   // of a copy
-  Ticks copies_later = 0;                                   // see SmClocks; 0: not asked
+  Ticks copies_later = 0;                                   // see SmSteady::as_later; 0: not asked
   double local_missed = 0;                                  // part of the loads of local memory that the L1 lacks
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
   int queue = 0;     // operations of the memory queue of a scheduler that wait to start

@@ -9,30 +9,28 @@ using namespace sm_state;
 
 // Blocks, and warpgroups of asynchronous products that no barrier holds together, are anywhere in their passes: they
 // are spread evenly over the pass of one that is alone. An assumption; it has no number.
-Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks, const SmAlone& known) {
+Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks) {
   const SmCode code(program.code, {});
   const bool apart = code.asynchronous && !code.barriers && program.warps % group_warps == 0;
   const int warps = apart ? group_warps : program.warps, groups = blocks * program.warps / warps;
   if (groups == 1) return {.warps = warps};
-  const SmClocks alone =
-      known && warps == program.warps ? known() : Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
+  const SmSteady alone = Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
   return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0};
 }
 
 }  // namespace
 
-SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes,
-                         const SmAlone& alone) {
-  const Apart apart = spread_evenly(program, limits, blocks, alone);
+SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes) {
+  const Apart apart = spread_evenly(program, limits, blocks);
   if (event_passes < 0) return Sm<false>(program, {}, limits, blocks, 0, event_passes, apart).run();
   return Sm<true>(program, {}, limits, blocks, 0, event_passes, apart).run();
 }
 
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
-                       std::int64_t passes, bool* as_later, const SmAlone& alone) {
+                       std::int64_t passes, bool* as_later) {
   constexpr std::int64_t few = 16, more = 32;
   if (as_later) *as_later = true;
-  const Apart apart = spread_evenly(program, limits, blocks, alone);
+  const Apart apart = spread_evenly(program, limits, blocks);
   const auto clocks = [&](std::int64_t n) {
     Sm<false> sm(program, ends, limits, blocks, n, -1, apart);
     const double all = sm.run_blocks();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <vector>
 
 #include "simulate/operation.h"
@@ -42,14 +41,10 @@ struct SmEvent {
   SmWait cause = SmWait::stall;  // of most of the wait between `ready` and `issued`
 };
 
-// Clocks, and whether none differs were each copy later by SmLimits::copies_later.
-struct SmClocks {
-  double clocks = 0;
-  bool as_later = false;
-};
-
-struct SmSteady : SmClocks {                        // clocks of a pass of each resident block
+struct SmSteady {
+  double clocks = 0;                                // of a pass of each resident block
   bool periodic = false;                            // the state of the SM repeats exactly; else: a mean
+  bool as_later = false;                            // no clock differs were each copy later by SmLimits::copies_later
   std::int64_t passes = 0;                          // of blocks, in that period
   double issued = 0;                                // part of the issue slots
   std::array<double, sm_parts> busy{};              // part of the time, mean of the schedulers
@@ -58,17 +53,13 @@ struct SmSteady : SmClocks {                        // clocks of a pass of each 
   std::vector<SmEvent> events;                      // of some passes, if asked for
 };
 
-// What simulate_steady finds of the same program and limits with one block, for who has found it before.
-using SmAlone = std::function<SmClocks()>;
-
 // Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
-// first warp, whose events are kept; below 0: the clocks alone, which takes half the time. `alone` may be empty.
-SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0,
-                         const SmAlone& alone = {});
+// first warp, whose events are kept; below 0: the clocks alone, which takes half the time.
+SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
 
 // Clocks from start to end of the longest of `blocks` blocks, which are resident together. Each executes `passes` of
-// the loop; many are extrapolated. `as_later`: see SmClocks.
+// the loop; many are extrapolated. `as_later`: see SmSteady.
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
-                       std::int64_t passes, bool* as_later = nullptr, const SmAlone& alone = {});
+                       std::int64_t passes, bool* as_later = nullptr);
 
 }  // namespace tilescope

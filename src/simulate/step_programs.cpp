@@ -129,17 +129,17 @@ const StepPrograms::Operations& StepPrograms::operations(std::uint64_t gpu, cons
 
 void StepPrograms::learn(const Key& key, double clocks) const {
   const std::lock_guard lock(mutex_);
-  std::optional<SmClocks>& known = known_[key].clocks;
-  if (!known) known = SmClocks{clocks};
+  std::optional<double>& known = known_[key].clocks;
+  if (!known) known = clocks;
 }
 
-SmClocks StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
-  if (!hardware.measured) return {};
+double StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
+  if (!hardware.measured) return 0;
   const std::uint64_t gpu = fingerprint(hardware);
   const StepProgram* program = find(question.symbol);
-  if (!program || program->step.empty()) return {};
+  if (!program || program->step.empty()) return 0;
   if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
-  if (asked >= Asked::around && program->start.empty()) return {};
+  if (asked >= Asked::around && program->start.empty()) return 0;
   std::unique_lock lock(mutex_);
   Answer& own = known_[key_of(question, asked, gpu, question.copies_from)];
   if (own.clocks) return *own.clocks;
@@ -148,14 +148,14 @@ SmClocks StepPrograms::answer(const StepQuestion& question, Asked asked, const H
   lock.lock();
   if (own.clocks) return *own.clocks;
   lock.unlock();
-  const SmClocks clocks = simulated(*program, question, asked, hardware, gpu);
+  const double clocks = simulated(*program, question, asked, hardware, gpu);
   lock.lock();
   own.clocks = clocks;
   return clocks;
 }
 
-SmClocks StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
-                                 const HardwareProfile& hardware, std::uint64_t gpu) const {
+double StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
+                               const HardwareProfile& hardware, std::uint64_t gpu) const {
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
   SmLimits limits = limits_of(own, question);
@@ -173,32 +173,26 @@ SmClocks StepPrograms::simulated(const StepProgram& program, const StepQuestion&
                                                                         : of(program.step),
                         question.warps};
   constexpr int clocks_alone = -1;
-  const SmAlone alone = [&] {
-    StepQuestion one = question;
-    one.resident = 1;
-    return answer(one, asked == Asked::masked ? Asked::masked : Asked::step, hardware);
-  };
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
-    const SmSteady steady = simulate_steady(steps, limits, question.resident, clocks_alone, alone);
+    const SmSteady steady = simulate_steady(steps, limits, question.resident, clocks_alone);
     if (steady.as_later) learn(from_memory, steady.clocks);
-    return steady;
+    return steady.clocks;
   }
   if (asked == Asked::before) around.start.erase(around.start.begin() + before_copies(program), around.start.end());
-  if (asked != Asked::around) return {simulate_blocks(steps, around, limits, question.resident, 1)};
+  if (asked != Asked::around) return simulate_blocks(steps, around, limits, question.resident, 1);
   constexpr int passes = 8;
   bool as_later = false;
-  const double all = simulate_blocks(steps, around, limits, question.resident, passes, &as_later, alone);
+  const double all = simulate_blocks(steps, around, limits, question.resident, passes, &as_later);
   const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
-  const SmClocks found{beside(answer(question, Asked::step, hardware).clocks), as_later};
-  if (!as_later) return found;
+  const double clocks = beside(answer(question, Asked::step, hardware));
+  if (!as_later) return clocks;
   std::unique_lock lock(mutex_);
   const auto later_step = known_.find(key_of(question, Asked::step, gpu, CopySource::hbm));
-  const bool known = later_step != known_.end() && later_step->second.clocks;
-  const double later = known ? later_step->second.clocks->clocks : 0;
+  const std::optional<double> later = later_step == known_.end() ? std::nullopt : later_step->second.clocks;
   lock.unlock();
-  if (known) learn(from_memory, beside(later));
-  return found;
+  if (later) learn(from_memory, beside(*later));
+  return clocks;
 }
 
 StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const HardwareProfile& hardware,
@@ -232,19 +226,19 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
 }
 
 double StepPrograms::clocks(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, question.masked ? Asked::masked : Asked::step, hardware).clocks;
+  return answer(question, question.masked ? Asked::masked : Asked::step, hardware);
 }
 
 double StepPrograms::before(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, Asked::before, hardware).clocks;
+  return answer(question, Asked::before, hardware);
 }
 
 double StepPrograms::after(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, Asked::after, hardware).clocks;
+  return answer(question, Asked::after, hardware);
 }
 
 double StepPrograms::around(const StepQuestion& question, const HardwareProfile& hardware) const {
-  return answer(question, Asked::around, hardware).clocks;
+  return answer(question, Asked::around, hardware);
 }
 
 }  // namespace tilescope

@@ -83,7 +83,7 @@ class StepPrograms {
   // Who is at a question, so that nobody simulates what another thread is at.
   struct Answer {
     std::mutex at_work{};
-    std::optional<SmClocks> clocks{};
+    std::optional<double> clocks{};
   };
   // What these return stays where it is.
   const StepProgram* find(const std::string& symbol) const;
@@ -93,9 +93,9 @@ class StepPrograms {
                                const std::vector<StepLine>& lines, int warps) const;
   void read() const;  // called with `mutex_` locked
 
-  SmClocks answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
-  SmClocks simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
-                     const HardwareProfile& hardware, std::uint64_t gpu) const;
+  double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
+  double simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
+                   const HardwareProfile& hardware, std::uint64_t gpu) const;
   static Key key_of(const StepQuestion& question, Asked asked, std::uint64_t gpu, CopySource source) {
     return {gpu, question.symbol, asked, question.warps, question.resident, question.local_missed, source};
   }
