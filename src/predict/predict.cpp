@@ -100,7 +100,7 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
     // Grid: blocks on SMs.
     const Placement placed = placed_blocks(at_sm, step);
     const LaunchTime& time = timed.by_themselves.emplace_back(launch_time(at_sm, step, placed));
-    add_launch_time(step, time, out.islands[number]);
+    add_launch_time(step, time, launch.how.uses_tensor_cores(), out.islands[number]);
   }
   out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
                                    [](const auto& island) { return island.tensor_path == TensorPath::fma; });

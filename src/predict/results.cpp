@@ -125,7 +125,7 @@ void add_resources(const std::array<double, resource_count>& seconds, int launch
   }
 }
 
-void add_launch_time(const SmStep& step, const LaunchTime& time, IslandPrediction& launch) {
+void add_launch_time(const SmStep& step, const LaunchTime& time, bool products, IslandPrediction& launch) {
   const StepDemand& d = step.demand;
   const auto set = [&](SmUnit unit, double of_step) {
     launch.unit_clocks[static_cast<std::size_t>(unit)] = of_step * step.steps;
@@ -133,7 +133,10 @@ void add_launch_time(const SmStep& step, const LaunchTime& time, IslandPredictio
   set(SmUnit::tensor, d.tensor), set(SmUnit::smem, d.smem), set(SmUnit::xu, d.xu);
   set(SmUnit::fma, d.fma_scores + d.fma_outputs), set(SmUnit::alu, d.alu + d.threads);
   set(SmUnit::issue, d.issue);
-  launch.sm_clocks = time.clocks, launch.busy_clocks = time.cold_busy_clocks();
+  launch.sm_clocks = time.clocks;
+  // Cycles are counted of launches one by one. Those without products then run at the highest clock, whatever the power
+  // limit leaves run after run: an earlier call with that clock has found their cycles.
+  launch.busy_clocks = products ? time.cold_busy_clocks() : std::max(launch.busy_clocks, time.cold_busy_clocks());
   launch.highest_hz = time.highest_hz, launch.seconds = time.cold_seconds(time.highest_hz);
 }
 

@@ -20,8 +20,8 @@ void add_footprints(std::span<const BoundIsland> bound, Prediction& out);
 // Seconds of each resource, and the slowest of them as the launch's time: a lower bound.
 void add_resources(const std::array<double, resource_count>& seconds, int launch, Prediction& out);
 
-// The launch by itself, by the clocks of its blocks.
-void add_launch_time(const SmStep& step, const LaunchTime& time, IslandPrediction& launch);
+// The launch by itself, by the clocks of its blocks. `products`: it has matrix products.
+void add_launch_time(const SmStep& step, const LaunchTime& time, bool products, IslandPrediction& launch);
 
 // The launch no faster than it and memory wait for each other.
 void add_memory_wait(const HardwareProfile& hardware, const LaunchTime& time, IslandPrediction& launch);

@@ -93,6 +93,7 @@ struct SmLimits {
   Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
   Ticks copy_latency = 0;                                   // of a copy
   Ticks copies_later = 0;                                   // see SmSteady::as_later; 0: not asked
+  Ticks loads_later = 0;                                    // of a load to registers: beyond the latency of the L2
   double local_missed = 0;                                  // part of the loads of local memory that the L1 lacks
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
   int queue = 0;     // operations of the memory queue of a scheduler that wait to start

@@ -250,7 +250,7 @@ class Sm {
   void hold(Warp& warp, const CodeOperation& op, Ticks start) {
     if (op.part == SmPart::memory) start += path_.later(start);
     Ticks& results = warp.boards[op.result_board];
-    results = std::max(results, start + op.latency + local_later(op));
+    results = std::max(results, start + op.latency + local_later(op) + loads_later(op));
     Ticks& operands = warp.boards[op.operand_board];
     operands = std::max(operands, start + op.operands);
   }
@@ -322,6 +322,7 @@ class Sm {
     return warp.copies = std::max(warp.copies, way_in(op, start) + limits_.copy_latency);
   }
 
+  Ticks loads_later(const SmOperation& op) const { return op.effect == SmEffect::load ? limits_.loads_later : 0; }
   // What the L1 lacks comes later: each load by as much of that as the part of the loads that it lacks.
   Ticks local_later(const SmOperation& op) const {
     return op.missed > 0 ? static_cast<Ticks>(limits_.local_missed * static_cast<double>(op.missed)) : 0;

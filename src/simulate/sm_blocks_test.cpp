@@ -129,6 +129,26 @@ TEST_CASE(
           doctest::Approx(60 * warps * 512 / rates.l2.read_one_unit->value).epsilon(0.02));
 }
 
+TEST_CASE("a load to registers from memory takes as much longer as a copy does; other code takes as long as before") {
+  const HardwareProfile profile = h200_profile();
+  const MeasuredRates& rates = *profile.measured;
+  const auto longer = [&](const std::string& lines) {
+    const StepPrograms programs("step", "step\n" + lines);
+    StepQuestion question{.symbol = "f", .warps = 1, .resident = 1, .copies_from = CopySource::l2};
+    const double near = programs.clocks(question, profile);
+    question.loads_from = CopySource::hbm;
+    return programs.clocks(question, profile) - near;
+  };
+  const double each = (rates.tma.latency_hbm->value - rates.tma.latency_l2->value) * rates.clock.tensor_most->value;
+  for (const int loads : {1, 3, 10})
+    CHECK(longer(repeated("1 0 7 1 0 LDG.E R2, [R4.64]", loads)) == doctest::Approx(loads * each).epsilon(0.01));
+  CHECK(longer(repeated("1 0 7 0 0 LDG.E R2, [R4.64]", 10) + "1 7 7 1 0 IADD3 R2, R4, R2, RZ\n") ==
+        doctest::Approx(each).epsilon(0.01));  // all of them at once
+  for (const char* other :
+       {"1 0 7 1 0 LDG.E.CONSTANT R2, [R4.64]", "1 0 7 1 0 LDS R2, [R4]", "2 7 7 0 0 FADD R2, R4, R6"})
+    CHECK(longer(repeated(other, 10)) == 0);
+}
+
 TEST_CASE("what a warp reads of itself takes its time") {
   CHECK(clocks_of(repeated("1 0 7 1 0 S2R R2, SR_TID.X", 10)) == doctest::Approx(10 * 29).epsilon(0.04));
 }

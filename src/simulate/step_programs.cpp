@@ -49,6 +49,15 @@ SmLimits limits_of(const SmMachine& machine, const StepQuestion& question) {
   return limits;
 }
 
+// Whether threads load from global memory to registers, but for constant data.
+bool has_loads(const StepProgram& program, const std::vector<StepLine>& lines) {
+  return std::any_of(lines.begin(), lines.end(), [&](const StepLine& line) {
+    const Instruction& kind = program.kinds[line.kind];
+    const OpcodeRow& row = opcode_row(kind.opcode);
+    return row.kind == InstructionKind::load && row.memory == CodeMemory::global && !kind.has("CONSTANT");
+  });
+}
+
 // `end` without the time of its stores: how many rows a block stores is known from counts, not from code.
 void leave_at_once(const StepProgram& program, std::vector<SmOperation>& end) {
   for (std::size_t i = 0; i < end.size(); ++i) {
@@ -140,6 +149,11 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   if (!program || program->step.empty()) return 0;
   if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
   if (asked >= Asked::around && program->start.empty()) return 0;
+  if (question.loads_from == CopySource::hbm && !has_loads(*program, program->step)) {
+    StepQuestion same = question;
+    same.loads_from = CopySource::l2;
+    return answer(same, asked, hardware);
+  }
   std::unique_lock lock(mutex_);
   Answer& own = known_[key_of(question, asked, gpu, question.copies_from)];
   if (own.clocks) return *own.clocks;
@@ -159,8 +173,11 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
   SmLimits limits = limits_of(own, question);
-  if (question.copies_from == CopySource::l2 && has_memory_latency(hardware))
-    limits.copies_later = machine(gpu, CopySource::hbm, hardware).limits().copy_latency - limits.copy_latency;
+  const Ticks l2 = machine(gpu, CopySource::l2, hardware).limits().copy_latency,
+              memory =
+                  has_memory_latency(hardware) ? machine(gpu, CopySource::hbm, hardware).limits().copy_latency : l2;
+  if (question.loads_from == CopySource::hbm) limits.loads_later = memory - l2;
+  if (question.copies_from == CopySource::l2 && memory > l2) limits.copies_later = memory - l2;
   const auto of = [&](const std::vector<StepLine>& lines) {
     return operations(gpu, own, program, lines, question.warps);
   };

@@ -43,7 +43,8 @@ struct StepQuestion {
   bool masked = false;
   int warps = 0, resident = 0;  // of a block, that run the steps; blocks of the SM
   CopySource copies_from = CopySource::hbm;
-  int local_missed = 0;  // of a hundred loads of local memory, those that the L1 lacks
+  CopySource loads_from = CopySource::l2;  // what threads load to registers
+  int local_missed = 0;                    // of a hundred loads of local memory, those that the L1 lacks
 };
 
 // kernels/NAME/steps.zst, which validate/tools/step_programs.py writes. Read when the first step is asked for. Answers
@@ -77,7 +78,7 @@ class StepPrograms {
 
  private:
   enum class Asked { step, masked, around, before, after };
-  using Key = std::tuple<std::uint64_t, std::string, Asked, int, int, int, CopySource>;
+  using Key = std::tuple<std::uint64_t, std::string, Asked, int, int, int, CopySource, CopySource>;
 
   using Operations = std::vector<SmOperation>;
   // Who is at a question, so that nobody simulates what another thread is at.
@@ -97,7 +98,9 @@ class StepPrograms {
   double simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
                    const HardwareProfile& hardware, std::uint64_t gpu) const;
   static Key key_of(const StepQuestion& question, Asked asked, std::uint64_t gpu, CopySource source) {
-    return {gpu, question.symbol, asked, question.warps, question.resident, question.local_missed, source};
+    return {
+        gpu,   question.symbol, asked, question.warps, question.resident, question.local_missed, question.loads_from,
+        source};
   }
   // What has been found of copies from the L2 holds for those from memory too.
   void learn(const Key& key, double clocks) const;

@@ -11,7 +11,6 @@ namespace tilescope {
 enum class Mechanism : std::uint8_t {
   // counts
   operand_fetches,
-  later_scores,
   bank_waits,
   leaving_bytes,
   // waits of a step
@@ -19,7 +18,6 @@ enum class Mechanism : std::uint8_t {
   load_waits,
   // warps side by side
   pipelined,
-  special_parts,
   beside_products,
   wgmma_held,
   issue_slots,
@@ -56,8 +54,6 @@ struct EnumTable<Mechanism> {
   static constexpr std::array rows{
       MechanismRow{M::operand_fetches, "operand-fetches",
                    "a product is no faster than its operands come from shared memory"},
-      MechanismRow{M::later_scores, "later-scores",
-                   "sums and products of a later product's scores do not run under special functions"},
       MechanismRow{M::bank_waits, "bank-waits", "products of threads wait for register banks"},
       MechanismRow{M::leaving_bytes, "leaving-bytes",
                    "what threads store, add to memory and spill leaves the SM one after the other"},
@@ -65,7 +61,6 @@ struct EnumTable<Mechanism> {
                    "operations of a step wait for the results before them, and warps for barriers"},
       MechanismRow{M::load_waits, "load-waits", "threads wait for what they load themselves"},
       MechanismRow{M::pipelined, "pipelined", "pointwise work runs under the last product of the step before"},
-      MechanismRow{M::special_parts, "special-parts", "exponentials of a part of the scores run under the part before"},
       MechanismRow{M::beside_products, "beside-products",
                    "pipes and matrix products of other warps slow each other down"},
       MechanismRow{M::wgmma_held, "wgmma-held", "fp32 arithmetic holds up the products of other warps"},

@@ -72,14 +72,6 @@ double products_clocks(const BoundIsland& bound, double tensor, double smem_rate
   return clocks;
 }
 
-// Products of a step whose results are tiles of scores. Special functions take the first one's; warpgroups wait for the
-// next before they work on it, so that its sums and products do not run under them.
-int score_products(const BoundIsland& bound) {
-  int count = 0;
-  for_each_product(bound, [&](const Product& product) { count += makes_scores(bound, product); });
-  return count;
-}
-
 // Clocks of one multiprocessor in which what threads store in the steps leaves, each kind at its rate.
 double leaving_clocks(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
@@ -143,10 +135,6 @@ StepDemand demand_of(const LaunchAtSm& launch, double steps) {
   demand.xu = all({Pipe::xu}) / (rates.xu * launch.faster_by(Lever::xu));
   demand.fma_scores = scores(fp32) / fma;
   demand.fma_outputs = outputs(fp32) / fma;
-  if (bound.how.path().warpgroup && score_products(bound) > 1 && at_work(bound, Mechanism::later_scores)) {
-    const double later = scores({Pipe::fadd, Pipe::fmul}) / fma;
-    demand.fma_scores -= later, demand.fma_outputs += later;
-  }
   demand.threads = threads({Pipe::alu}) / alu;
   demand.alu = (all({Pipe::alu}) - threads({Pipe::alu})) / alu + all({Pipe::conversion}) / conversion;
   demand.issue = issue_of(launch), demand.issue_products = issue_of_products(launch);

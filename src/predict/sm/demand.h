@@ -17,7 +17,7 @@ struct StepDemand {
   double copies = 0;      // of `smem`, what the warps that multiply copy or store there themselves
   double xu = 0;          // special functions
   double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
-  double fma_outputs = 0;     // the same by elements of results, and by scores that a later product makes
+  double fma_outputs = 0;     // the same by elements of results
   double alu = 0;             // maxima and conversions
   double threads = 0;         // addresses, loops: of each thread, beside its products
   double issue = 0;           // warp instructions that a scheduler issues for all that

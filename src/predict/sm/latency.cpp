@@ -1,6 +1,7 @@
 #include "predict/sm/latency.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/checked.h"
 #include "base/contains.h"
@@ -129,13 +130,6 @@ void for_each_load(const LaunchAtSm& launch, double steps, Inputs inputs, const 
     load(between, bound.variant->local.waits * missed, rates.local_latency);
     load(between, bound.variant->local.waits * (1 - missed), rates.local_latency_l1);
   }
-  // Rows' statistics that come back in every step queue behind the tiles that threads copy.
-  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound, false) > 0) {
-    const double near = rates.l2_latency + bytes / rates.cp_async,
-                 far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near,
-                 missed = missed_part(launch, inputs);
-    load(&StepLatency::rows, 1 - missed, near), load(&StepLatency::rows, missed, std::max(near, far));
-  }
 }
 
 // Whether blocks of different rows begin with the same tile of what they stream.
@@ -182,6 +176,24 @@ double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   if (from_memory <= 0 || read(Boundary::l2) <= 0) return 0;
   const double waiting = (1 + blocks_side_by_side(launch)) / 2;
   return std::min(1.0, waiting * from_memory / read(Boundary::l2));
+}
+
+double missed_loads(const LaunchAtSm& launch, Inputs inputs) {
+  if (inputs == Inputs::in_l2) return 0;
+  const BoundIsland& bound = launch.bound;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  std::optional<double> least;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!bound.streams(id) || in_shared_memory(bound, id)) continue;
+    double read = 0;
+    for (const Term& term : launch.counts.terms)
+      if (term.array == static_cast<int>(i) && term.boundary == Boundary::l2 && term.direction == Direction::read)
+        read += static_cast<double>(term.bytes);
+    const double from_memory = from_earlier_launch(bound, id) ? 0 : read_from_memory(launch.counts, id);
+    if (read > 0) least = std::min(least.value_or(1), from_memory / read);
+  }
+  return std::min(1.0, (1 + blocks_side_by_side(launch)) / 2 * least.value_or(0));
 }
 
 StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs) {

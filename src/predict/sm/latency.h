@@ -9,12 +9,14 @@ namespace tilescope {
 // what it loads itself. `matrix`, `special` and `alu` run under that phase of other warps of its block.
 struct StepLatency {
   double matrix = 0, special = 0, alu = 0, between = 0;
-  double rows = 0;  // from the start of a step until what its threads load of rows' statistics is there
 };
 
 StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs);
 
 // Of the bytes that enter the units, the part that memory brings.
 double missed_part(const LaunchAtSm& launch, Inputs inputs);
+// The same of what threads load to registers: of several arrays the least, since code does not tell which one a load
+// reads. What an earlier launch wrote is in the L2.
+double missed_loads(const LaunchAtSm& launch, Inputs inputs);
 
 }  // namespace tilescope

@@ -12,8 +12,7 @@
 namespace tilescope {
 namespace {
 
-constexpr std::array fields{&StepLatency::matrix, &StepLatency::special, &StepLatency::alu, &StepLatency::between,
-                            &StepLatency::rows};
+constexpr std::array fields{&StepLatency::matrix, &StepLatency::special, &StepLatency::alu, &StepLatency::between};
 
 std::vector<StepLatency> latencies(const Plan& plan, const HardwareProfile& hardware, const Point& point, Inputs inputs,
                                    const Faster& faster = as_it_is) {
@@ -60,6 +59,43 @@ TEST_CASE("a step waits for its chain and for its loads: each without the other 
   }
   CHECK(chains > 100);
   CHECK(loads > 20);
+}
+
+TEST_CASE(
+    "what threads load to registers comes from memory as far as the L2 lacks it, but for what a launch before wrote") {
+  const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  std::mt19937 random(28);
+  int from_memory = 0, found = 0;
+  for (const char* kernel : {"flash1", "fused_mma", "pytorch_flash2_backward_d128"}) {
+    CAPTURE(kernel);
+    const Plan plan = load_plan_for_kernel(kernel, data);
+    for (int i = 0; i < 4; ++i) {
+      Point point = default_point(plan);
+      const std::int64_t length = 64 * static_cast<std::int64_t>((i % 2 == 0 ? 4 : 100) + random() % 30);
+      point.workload = {1, 32, 32, length, length, 128, 128};
+      CAPTURE(length);
+      const Staged stages = staged(plan, hardware, point);
+      for (const LaunchAtSm& launch : stages.launches) {
+        CHECK(missed_loads(launch, Inputs::in_l2) == 0);
+        const double missed = missed_loads(launch, Inputs::in_memory);
+        if (std::string(kernel) != "flash1") {
+          CHECK(missed == 0);  // no such arrays; D, which the first launch writes
+          continue;
+        }
+        // One block a head: nobody else reads its rows.
+        const Diagram& diagram = launch.bound.plan.schedule.diagram;
+        const ArrayId m = *diagram.find_array("m");
+        double read = 0;
+        for (const Term& term : launch.counts.terms)
+          if (term.array == static_cast<int>(m) && term.boundary == Boundary::l2 && term.direction == Direction::read)
+            read += static_cast<double>(term.bytes);
+        CHECK(missed == doctest::Approx(read > 0 ? read_from_memory(launch.counts, m) / read : 0));
+        (missed > 0 ? from_memory : found) += 1;
+      }
+    }
+  }
+  CHECK(from_memory == 2);  // of the long ones, whose rows do not fit into the L2
+  CHECK(found == 2);
 }
 
 TEST_CASE("products issued in one turn are waited for once, unless warps work while the last one runs") {

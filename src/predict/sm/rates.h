@@ -38,10 +38,9 @@ class SmRates {
   double turn = of(m_.sync.named_barrier);
   double block_barrier(std::int64_t warps) const;  // bar.sync
 
-  // Bytes a clock of a unit: from shared memory and the L2; of threads' copies from the L2, from memory; of what
-  // threads store; of what a unit adds to memory while all do. l2_few_lines: of all units, lone sectors of few lines.
+  // Bytes a clock of a unit: from shared memory and the L2; of what threads store; of what a unit adds to memory while
+  // all do. l2_few_lines: of all units, lone sectors of few lines.
   double smem = 0, l2 = of(m_.l2.read_one_unit);
-  double cp_async = of(m_.smem.cp_async), hbm_unit = of(m_.hbm.read_one_unit);
   double local_store = of(m_.local.store), reductions = 0;
   double l2_few_lines = of(m_.l2.read_few_lines);
 

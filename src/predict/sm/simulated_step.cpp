@@ -133,7 +133,19 @@ double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
     return alone > 0 ? whole * (1 + masked_ * (step(source, 1, true) / alone - 1)) : whole;
   };
   const double missed = missed_part(launch_, inputs), near = mean_step(CopySource::l2);
-  return missed > 0 ? near + missed * (mean_step(CopySource::hbm) - near) : near;
+  return near + (missed > 0 ? missed * (mean_step(CopySource::hbm) - near) : 0) + loads_later(resident, inputs);
+}
+
+double SimulatedSteps::loads_later(std::int64_t resident, Inputs inputs) const {
+  const double missed = missed_loads(launch_, inputs);
+  if (missed <= 0) return 0;
+  StepQuestion question = question_;
+  question.resident = static_cast<int>(resident);
+  const auto step = [&](CopySource source) {
+    question.loads_from = source;
+    return launch_.bound.plan.steps->clocks(question, launch_.bound.hardware);
+  };
+  return missed * (step(CopySource::hbm) - step(CopySource::l2));
 }
 
 SimulatedEnds SimulatedSteps::ends(Inputs inputs) const {

@@ -37,6 +37,9 @@ class SimulatedSteps {
   SimulatedEnds ends(Inputs inputs) const;
 
  private:
+  // Clocks more for what threads load from memory to registers.
+  double loads_later(std::int64_t resident, Inputs inputs) const;
+
   const LaunchAtSm& launch_;
   const StepQuestion question_;
   double masked_ = 0;  // part of the steps

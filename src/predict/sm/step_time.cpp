@@ -23,21 +23,13 @@ double last_product_share(const BoundIsland& bound) {
   return all > 0 ? last / all : 0;
 }
 
-// Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts,
-// the special functions of each part run under the part before: all but those of the first, of the first of the warps.
-// Under wgmma everything takes longer, maxima above all.
-double hidden_under_products(const LaunchAtSm& launch, const StepDemand& d, double together) {
+// Of the vector work of a group's step, what runs under its own last product. Under wgmma everything takes longer,
+// maxima above all.
+double hidden_under_products(const LaunchAtSm& launch, const StepDemand& d) {
   const BoundIsland& bound = launch.bound;
-  const double last = last_product_share(bound);
-  if (const std::int64_t part = bound.how.special_parts;
-      part > 0 && bound.plan.schedule.diagram.guard && at_work(bound, Mechanism::special_parts)) {
-    const double first = static_cast<double>(part) / extent_of_step(bound, bound.plan.schedule.diagram.guard->key);
-    const double special = std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together);
-    return std::min(std::max(d.tensor, d.smem) * last, special);
-  }
   if (!bound.variant || !bound.variant->pipelined || !at_work(bound, Mechanism::pipelined)) return 0;
   const SmRates::Beside beside = bound.how.path().warpgroup ? launch.rates.wgmma : SmRates::Beside{};
-  double left = d.tensor * last, hidden = 0;
+  double left = d.tensor * last_product_share(bound), hidden = 0;
   const double special = std::max(d.xu, d.fma_scores), slower_special = d.xu >= d.fma_scores ? beside.xu : beside.fma;
   for (const auto& [work, slower] : {std::pair(d.alu, beside.alu), std::pair(special, slower_special)}) {
     const double part = std::min(work, left / (1 + slower));
@@ -50,18 +42,10 @@ double hidden_under_products(const LaunchAtSm& launch, const StepDemand& d, doub
 // their unit takes, all else waits for the fixed latencies of its own instructions, pipes free or not.
 double chain_of_instructions(const LaunchAtSm& launch, const StepDemand& d, const StepLatency& latency,
                              double together) {
-  const IslandImplementation& how = launch.bound.how;
-  const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(launch.bound);
   // Copies enter while the stores ahead of them leave.
-  double chain =
-      products + std::max(d.copies, d.leaving) + latency.between + latency.matrix + latency.special + latency.alu;
-  // Products that wait for shared memory leave room for the special functions of the next part.
-  if (how.special_parts > 0)
-    chain -= std::min((products - d.tensor) * last, hidden_under_products(launch, d, together));
-  // Statistics of rows are wanted when the maxima of the first product's scores are known.
-  const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
-  chain += std::max(0.0, latency.rows - before);
-  return chain + (d.issue - d.issue_products) / together * how.stall_clocks;
+  const double chain = std::max(d.tensor, d.smem - d.copies) + std::max(d.copies, d.leaving) + latency.between +
+                       latency.matrix + latency.special + latency.alu;
+  return chain + (d.issue - d.issue_products) / together * launch.bound.how.stall_clocks;
 }
 
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
@@ -107,10 +91,10 @@ Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatenc
   }
   for (const double each : waited) network.delay += each;
   // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
-  // tiles, loads of rows and stores come behind it; products under way and the other warps' work do not.
+  // tiles and stores come behind it; products under way and the other warps' work do not.
   network.demand[4] = d.leaving;
   const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
-  network.delay -= hidden_under_products(launch, d, together);
+  network.delay -= hidden_under_products(launch, d);
   if (in_order && bound.how.stall_clocks > 0 && at_work(bound, Mechanism::stall_clocks))
     network.delay = std::max(network.delay, chain_of_instructions(launch, d, latency, together) - served);
   return network;
@@ -165,7 +149,7 @@ struct Groups {
   double round(std::int64_t blocks) const { return round_of(launch, network, part, blocks * customers); }
   // Clocks of a block by itself whose warps go through a step together, one phase after the other.
   double one_after_the_other() const {
-    double clocks = network.delay + hidden_under_products(launch, part, static_cast<double>(together));
+    double clocks = network.delay + hidden_under_products(launch, part);
     for (const double each : network.demand) clocks += static_cast<double>(customers) * each;
     return clocks;
   }

@@ -125,6 +125,25 @@ TEST_CASE(
   CHECK(launches(4096) == doctest::Approx(6e-6));  // S and P, each written and read: 1 GB
 }
 
+TEST_CASE(
+    "a launch without products has the cycles of the highest clock, whatever the power limit leaves run after run") {
+  const Plan plan = load_plan_for_kernel("reference", data);
+  HardwareProfile hardware = find_profile("h100_sxm", data / "hardware");
+  std::mt19937 random(2811);
+  int limited = 0;
+  for (int i = 0; i < 6; ++i) {
+    const Point point = attention(plan, 8 + static_cast<std::int64_t>(random() % 9),
+                                  128 * (16 + static_cast<std::int64_t>(random() % 16)), 128, 128, 4);
+    hardware.board_watts->value = 5000;
+    const Prediction free = predicted(plan, hardware, point);
+    hardware.board_watts->value = 350;
+    const Prediction low = predicted(plan, hardware, point);
+    CHECK(low.islands[1].busy_clocks == free.islands[1].busy_clocks);
+    limited += low.time.clock_hz < 0.9 * free.time.clock_hz && low.islands[0].busy_clocks < free.islands[0].busy_clocks;
+  }
+  CHECK(limited > 0);
+}
+
 TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffles and barriers in turn") {
   const Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();

@@ -45,25 +45,14 @@ TEST_CASE("one block executes the phases of a step one after another, at the rat
         doctest::Approx((maxima + conversions + (alu(CodePass::once) + alu(CodePass::live)) / 64) * 256 / 64));
   CHECK(step.demand.copies == doctest::Approx(2.0 * 64 * 128 * 2 / 128).epsilon(0.05));  // K and V, and O at the end
   CHECK(step.demand.smem > step.demand.tensor);  // eight warps of 16 rows read K and V once each
-  // Exponentials of 16 of the 64 keys come before their part of P V. Only the other warp can overlap with this first
-  // part.
-  const double exponentials = step.demand.xu * 16 / 64 / 2;
   const double phases =
-      step.demand.smem + exponentials + step.demand.alu + step.demand.threads + step.demand.fma_outputs;
+      step.demand.smem + step.demand.xu + step.demand.alu + step.demand.threads + step.demand.fma_outputs;
   CHECK(step.clocks.step[0] == doctest::Approx(phases).epsilon(0.01));
 }
 
-TEST_CASE("exponentials overlap with a product that takes them in parts; copies by the same warps do not") {
-  Plan plan = load_plan_for_kernel("fused_mma", data);
-  const HardwareProfile hardware = textbook();
-  const Point point = attention(plan, 16, 4096, 128, 64, 8);
-  const SmStep parts = step_of(plan, hardware, point);
-  plan.kernel.islands[0].special_parts = 0;
-  const SmStep whole = step_of(plan, hardware, point);
-  CHECK(whole.clocks.step[0] - parts.clocks.step[0] == doctest::Approx(parts.demand.xu * (1 - 16.0 / 64 / 2)));
-  // The products bound a step of these tiles. Copies still add to it, although shared memory has time for them.
+TEST_CASE("copies by warps that multiply add to a step that its products bound") {
   const Plan wide = load_plan_for_kernel("block_sparse", data);
-  const SmStep step = step_of(wide, hardware, attention(wide, 16, 4096, 128, 64, 4));
+  const SmStep step = step_of(wide, textbook(), attention(wide, 16, 4096, 128, 64, 4));
   REQUIRE(step.demand.tensor > step.demand.smem - step.demand.copies);
   CHECK(step.clocks.step[0] > step.demand.tensor + step.demand.copies + step.demand.alu + step.demand.threads);
 }
