@@ -199,8 +199,8 @@ void SmMachine::add_local(const Instruction& instruction, SmOperation& op) const
   if (!store && local.latency && local.latency_l1) op.missed = ticks(local.latency->value - local.latency_l1->value);
 }
 
-// What threads store leaves the SM one after the other. What they load to registers comes from the L2: tiles are
-// copied, and all else is little and stays there. What they only read may be in the L1.
+// What threads store leaves the SM one after the other. What they load to registers waits for the L2, and for memory by
+// SmLimits::loads_later more. What they only read may be in the L1.
 void SmMachine::add_global(const Instruction& instruction, SmOperation& op) const {
   const MeasuredRates& rates = *parts_->hardware.measured;
   const InstructionKind kind = opcode_row(instruction.opcode).kind;

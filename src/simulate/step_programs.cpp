@@ -149,11 +149,6 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   if (!program || program->step.empty()) return 0;
   if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
   if (asked >= Asked::around && program->start.empty()) return 0;
-  if (question.loads_from == CopySource::hbm && !has_loads(*program, program->step)) {
-    StepQuestion same = question;
-    same.loads_from = CopySource::l2;
-    return answer(same, asked, hardware);
-  }
   std::unique_lock lock(mutex_);
   Answer& own = known_[key_of(question, asked, gpu, question.copies_from)];
   if (own.clocks) return *own.clocks;
@@ -170,6 +165,11 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
 
 double StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
                                const HardwareProfile& hardware, std::uint64_t gpu) const {
+  if (question.loads_from == CopySource::hbm && !has_loads(program, program.step)) {
+    StepQuestion same = question;
+    same.loads_from = CopySource::l2;
+    return answer(same, asked, hardware);
+  }
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
   SmLimits limits = limits_of(own, question);

@@ -147,6 +147,22 @@ TEST_CASE("arithmetic of one group delays the products of another group, but not
   CHECK(clocks(128, 12, 0.6) > clocks(128, 12, 0) + 10);
 }
 
+TEST_CASE("arithmetic on the scores of all products counts beside special functions, that on results apart") {
+  const HardwareProfile hardware = textbook();
+  const Plan plan = load_plan_for_kernel("backward", data);
+  const Point point = attention(plan, 16, 4096, 64, 128, 12);
+  const Staged stages = staged(plan, hardware, point);
+  const BoundIsland& bound = stages.bound[1];
+  const SmStep step =
+      sm_step(stages.launches[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+  const double of_scores = 64.0 * 128 / 128;  // one operation a score, at 128 a clock
+  CHECK(step.demand.fma_scores == doctest::Approx(3 * of_scores).epsilon(0.01));  // S scale - L; P (dP - D)
+  CHECK(step.demand.fma_outputs < 0.1 * of_scores);                               // dK at the end
+  const Plan forward = load_plan_for_kernel("fused_wgmma", data);
+  const SmStep softmax = step_of(forward, hardware, attention(forward, 16, 4096, 128, 128, 12));
+  CHECK(softmax.demand.fma_scores > 2 * 128.0 * 128 / 128);
+}
+
 TEST_CASE("warpgroups that take turns at the scores work on them one after the other; turns at both cost most") {
   Plan plan = load_plan_for_kernel("fused_wgmma", data);
   HardwareProfile hardware = textbook();
