@@ -31,7 +31,7 @@ std::vector<Choice> choices_of(Ablations of) {
     for (const auto& row : EnumTable<Mechanism>::rows)
       list.push_back({std::string(row.name), std::string(row.meaning), without(row.value)});
   else
-    for (const SmEngine engine : {SmEngine::queues, SmEngine::simulated, SmEngine::synthesised})
+    for (const SmEngine engine : {SmEngine::simulated, SmEngine::synthesised})
       list.push_back({to_string(engine), "", TimeChoices{.engine = engine}});
   return list;
 }

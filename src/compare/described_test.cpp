@@ -193,7 +193,7 @@ TEST_CASE("clocks of Triton kernels that describe found: executed on a simulated
         ++pairs, alike += (tiles[i].first < tiles[j].first) == (tiles[i].second < tiles[j].second);
   const double mean = sums[true] / found[true].all;
   MESSAGE(
-      fmt::format("{} launches, SM cycles: mean error {:.1f} %, worst {:.1f} %; by the network {:.1f} %, {:.1f} %; "
+      fmt::format("{} launches, SM cycles: mean error {:.1f} %, worst {:.1f} %; synthesised {:.1f} %, {:.1f} %; "
                   "{:.0f} of {:.0f} pairs of tiles in order",
                   found[true].all, 100 * mean, 100 * found[true].worst, 100 * sums[false] / found[false].all,
                   100 * found[false].worst, alike, pairs));
@@ -203,7 +203,8 @@ TEST_CASE("clocks of Triton kernels that describe found: executed on a simulated
   CHECK(alike >= 0.91 * pairs);
 }
 
-TEST_CASE("times of kernels that describe found in machine code are near those that an H100 took") {
+// The facts alone, without the code: synthesised programs, which no compiler has delayed, are faster than Triton's.
+TEST_CASE("times of kernels by what describe found in machine code, without that code, are near those of an H100") {
   std::map<std::string, Within> by_source;
   std::map<std::string, double> sums;
   std::ifstream file(std::string(TILESCOPE_SOURCE_DIR) + "/validate/described/h100_times.jsonl");
@@ -225,8 +226,8 @@ TEST_CASE("times of kernels that describe found in machine code are near those t
     double mean, worst;
   };
   for (const Bar& bar :
-       {Bar{"triton_forward.py", 48, 0.165, 0.27}, Bar{"PyTorch 2.11, FlashAttention-2", 10, 0.12, 0.45},
-        Bar{"JAX Pallas, Mosaic GPU", 5, 0.12, 0.25}}) {
+       {Bar{"triton_forward.py", 48, 0.25, 0.36}, Bar{"PyTorch 2.11, FlashAttention-2", 10, 0.12, 0.45},
+        Bar{"JAX Pallas, Mosaic GPU", 5, 0.15, 0.25}}) {
     const Within& found = by_source[bar.source];
     CAPTURE(bar.source);
     CHECK(found.all == bar.launches);

@@ -221,7 +221,7 @@ bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const
 
 void read_code(const Plan& plan, const Point& point) {
   static const HardwareProfile none;
-  for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()) && plan.kernel.simulated; ++i)
+  for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i)
     step_question(bind_loops(plan, none, point, i));
 }
 

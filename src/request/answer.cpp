@@ -43,7 +43,7 @@ void read_errors(const Plan& plan, const HardwareProfile& hardware) {
 
 // A GPU's file takes longer to read than a plan's. Meanwhile: the machine code of the tiles that are tried.
 void read_ahead(const Plan& plan, const Options& options) {
-  if (!plan.kernel.simulated || !plan.kernel.free.empty()) return;
+  if (plan.assumed || !plan.kernel.free.empty()) return;
   try {
     const Point point = read_point(options, plan);
     static const HardwareProfile none;

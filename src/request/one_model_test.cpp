@@ -121,7 +121,7 @@ TEST_CASE("a rate without a rule is no part of a prediction, whichever engine ma
                                           {"q-len", kernel == "split_kv" ? "8" : "1k"},
                                           {"kv-len", "1k"},
                                           {"head-dim", "128"}}));
-    for (const SmEngine engine : {SmEngine::best, SmEngine::queues, SmEngine::simulated, SmEngine::synthesised}) {
+    for (const SmEngine engine : {SmEngine::simulated, SmEngine::synthesised}) {
       Point point = a.point;
       point.time.engine = engine;
       const Prediction expected = predict(a.plan, whole, point), found = predict(a.plan, without, point);

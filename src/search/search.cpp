@@ -183,7 +183,7 @@ void try_points(const Plan& plan, const HardwareProfile& hardware, const std::ve
   const std::size_t batches = (points.size() + Batch::points - 1) / Batch::points;
   std::vector<Batch> slots(slots_of(options.threads));
   std::atomic<bool> rates_known = false;
-  if (options.threads <= 1 && plan.kernel.simulated) {  // steps that nobody has asked for take milliseconds
+  if (options.threads <= 1 && !plan.assumed) {  // steps that nobody has asked for take milliseconds
     std::vector<Batch> each(points.size());
     at_once(points.size(), [&](std::size_t i) {
       predict_candidate(plan, hardware, points[i], rates_known, each[i].prediction);

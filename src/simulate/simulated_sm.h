@@ -20,6 +20,7 @@ struct Apart {
   int warps = 1;
   Ticks clocks = 0;
   bool as_later = true;  // see SmSteady
+  bool stays = false;    // the first passes count, see SmPasses
 };
 
 // `detailed`: what warps wait for is counted, and events can be kept; else clocks alone.
@@ -38,7 +39,8 @@ class Sm {
         warps_(static_cast<std::size_t>(program.warps * blocks)),
         barriers_(static_cast<std::size_t>(blocks * block_barriers)),
         counts_{.waited = std::vector<Waits>(program.code.size())},
-        as_later_(apart.as_later) {
+        as_later_(apart.as_later),
+        stays_(apart.stays) {
     for (std::size_t i = 0; i < warps_.size(); ++i) {
       warps_[i].index = static_cast<int>(i), warps_[i].block = static_cast<int>(i) / program.warps;
       warps_[i].op = code_.operations.data();
@@ -83,6 +85,7 @@ class Sm {
   // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
   // where it does not repeat in time, the one after settling.
   Mark find_period(SmSteady& steady) {
+    if (stays_) return first_passes();
     for (Marks marks(!detailed);;) {
       const std::int64_t before = warps_[0].passes;
       if (before >= most_passes) return marks.from();
@@ -92,6 +95,16 @@ class Sm {
       steady.periodic = marks.repeats(mark, warps_[0].passes >= settling_passes, as_later_);
       if (steady.periodic) return marks.from();
     }
+  }
+
+  // Of the first warp, beyond those in which all begin. Returns their start.
+  Mark first_passes() {
+    const auto run_to = [&](std::int64_t pass) {
+      while (warps_[0].passes < pass) advance();
+      return mark_now();
+    };
+    const Mark start = run_to(beginning_passes);
+    return run_to(beginning_passes + settling_passes), start;
   }
 
   // The first warp has ended a pass.
@@ -394,6 +407,7 @@ class Sm {
   std::int64_t passes_ = 0;  // of all warps
   int finished_ = 0;
   bool as_later_;
+  const bool stays_;
   bool keeps_events_ = false;
 };
 

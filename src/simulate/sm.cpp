@@ -15,13 +15,15 @@ Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks
   const int warps = apart ? group_warps : program.warps, groups = blocks * program.warps / warps;
   if (groups == 1) return {.warps = warps};
   const SmSteady alone = Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
-  return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0};
+  return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0, apart};
 }
 
 }  // namespace
 
-SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes) {
-  const Apart apart = spread_evenly(program, limits, blocks);
+SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes,
+                         SmPasses counted) {
+  Apart apart = spread_evenly(program, limits, blocks);
+  apart.stays = counted == SmPasses::few || (apart.stays && counted == SmPasses::first);
   if (event_passes < 0) return Sm<false>(program, {}, limits, blocks, 0, event_passes, apart).run();
   return Sm<true>(program, {}, limits, blocks, 0, event_passes, apart).run();
 }

@@ -53,9 +53,14 @@ struct SmSteady {
   std::vector<SmEvent> events;                      // of some passes, if asked for
 };
 
+// Which passes count where nothing holds warpgroups together, which begin evenly apart: those after they have settled
+// somewhere, or the first ones.
+enum class SmPasses : std::uint8_t { settled, first, few };
+
 // Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
 // first warp, whose events are kept; below 0: the clocks alone, which takes half the time.
-SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
+SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0,
+                         SmPasses counted = SmPasses::settled);
 
 // Clocks from start to end of the longest of `blocks` blocks, which are resident together. Each executes `passes` of
 // the loop; many are extrapolated. `as_later`: see SmSteady.

@@ -1,6 +1,7 @@
 #include "simulate/step_programs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -65,6 +66,28 @@ void leave_at_once(const StepProgram& program, std::vector<SmOperation>& end) {
     if (row.kind == InstructionKind::store && row.memory == CodeMemory::global)
       end[i].part = SmPart::none, end[i].leaves = 0;
   }
+}
+
+// Latencies are those of operations' results, of copies and of barriers.
+void make_faster(SmFaster what, std::vector<SmOperation>& code, SmLimits& limits) {
+  const auto shorten = [](Ticks& each) { each = std::llround(static_cast<double>(each) / sm_faster_by); };
+  const auto part = what == SmFaster::tensor ? SmPart::tensor
+                    : what == SmFaster::xu   ? SmPart::xu
+                    : what == SmFaster::fma  ? SmPart::fma
+                    : what == SmFaster::alu  ? SmPart::alu
+                                             : SmPart::none;
+  for (SmOperation& op : code) {
+    if (part != SmPart::none && op.part == part) shorten(op.busy);
+    if (what == SmFaster::shared) {
+      shorten(op.shared), op.shared_part /= sm_faster_by;
+      if (op.part == SmPart::memory) shorten(op.busy);
+    }
+    if (what == SmFaster::latency) shorten(op.latency), shorten(op.missed);
+  }
+  if (what == SmFaster::latency)
+    for (Ticks* each : {&limits.barrier_latency, &limits.phase_latency, &limits.copy_latency, &limits.copies_later,
+                        &limits.loads_later})
+      shorten(*each);
 }
 
 // Lines before the first copy.
@@ -185,14 +208,16 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
              ends = asked == Asked::after || asked == Asked::around;
   SmEnds around{begins ? of(program.start) : Operations{}, ends ? of(program.end) : Operations{}};
   if (ends) leave_at_once(program, around.end);
-  const SmProgram steps{asked == Asked::before || asked == Asked::after ? Operations{SmOperation{}}
-                        : asked == Asked::masked                        ? of(program.masked)
-                                                                        : of(program.step),
-                        question.warps};
+  SmProgram steps{asked == Asked::before || asked == Asked::after ? Operations{SmOperation{}}
+                  : asked == Asked::masked                        ? of(program.masked)
+                                                                  : of(program.step),
+                  question.warps};
+  if (question.faster != SmFaster::none) make_faster(question.faster, steps.code, limits);
   constexpr int clocks_alone = -1;
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
-    const SmSteady steady = simulate_steady(steps, limits, question.resident, clocks_alone);
+    const SmSteady steady =
+        simulate_steady(steps, limits, question.resident, clocks_alone, question.few ? SmPasses::few : SmPasses::first);
     if (steady.as_later) learn(from_memory, steady.clocks);
     return steady.clocks;
   }
@@ -206,7 +231,8 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   if (!as_later) return clocks;
   std::unique_lock lock(mutex_);
   const auto later_step = known_.find(key_of(question, Asked::step, gpu, CopySource::hbm));
-  const std::optional<double> later = later_step == known_.end() ? std::nullopt : later_step->second.clocks;
+  std::optional<double> later;
+  if (later_step != known_.end()) later = later_step->second.clocks;
   lock.unlock();
   if (later) learn(from_memory, beside(*later));
   return clocks;
@@ -231,7 +257,7 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
     loop.path.push_back(i);
   }
   sm.code = step_text::operations(machine, *program, program->step, question.warps);
-  loop.steady = simulate_steady(sm, limits_of(machine, question), question.resident, event_passes);
+  loop.steady = simulate_steady(sm, limits_of(machine, question), question.resident, event_passes, SmPasses::first);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,
                        .warps = question.warps,

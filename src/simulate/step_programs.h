@@ -38,6 +38,10 @@ inline constexpr StepProgram::Section StepProgram::sections[] = {{"step", &StepP
                                                                  {"start", &StepProgram::start},
                                                                  {"end", &StepProgram::end}};
 
+// What a step finds a tenth faster than the profile says.
+enum class SmFaster : std::uint8_t { none, tensor, shared, xu, fma, alu, latency };
+inline constexpr double sm_faster_by = 1.1;
+
 struct StepQuestion {
   std::string symbol{};  // of the instance
   bool masked = false;
@@ -45,6 +49,8 @@ struct StepQuestion {
   CopySource copies_from = CopySource::hbm;
   CopySource loads_from = CopySource::l2;  // what threads load to registers
   int local_missed = 0;                    // of a hundred loads of local memory, those that the L1 lacks
+  SmFaster faster = SmFaster::none;
+  bool few = false;
 };
 
 // kernels/NAME/steps.zst, which validate/tools/step_programs.py writes. Read when the first step is asked for. Answers
@@ -78,7 +84,7 @@ class StepPrograms {
 
  private:
   enum class Asked { step, masked, around, before, after };
-  using Key = std::tuple<std::uint64_t, std::string, Asked, int, int, int, CopySource, CopySource>;
+  using Key = std::tuple<std::uint64_t, std::string, Asked, int, int, int, SmFaster, bool, CopySource, CopySource>;
 
   using Operations = std::vector<SmOperation>;
   // Who is at a question, so that nobody simulates what another thread is at.
@@ -98,9 +104,16 @@ class StepPrograms {
   double simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
                    const HardwareProfile& hardware, std::uint64_t gpu) const;
   static Key key_of(const StepQuestion& question, Asked asked, std::uint64_t gpu, CopySource source) {
-    return {
-        gpu,   question.symbol, asked, question.warps, question.resident, question.local_missed, question.loads_from,
-        source};
+    return {gpu,
+            question.symbol,
+            asked,
+            question.warps,
+            question.resident,
+            question.local_missed,
+            question.faster,
+            question.few,
+            question.loads_from,
+            source};
   }
   // What has been found of copies from the L2 holds for those from memory too.
   void learn(const Key& key, double clocks) const;

@@ -35,8 +35,6 @@ std::string simulated_code(const Arguments& arguments, const Answer& a, const St
     text +=
         "This program is synthesised: the machine code of the kernel is not known. Its instructions follow from the "
         "counts, their order from rules (docs/model.md); UMOV stands for what only takes a slot.\n";
-  if (!a.plan.kernel.simulated)
-    text += "The predicted time of this kernel is not the simulation's but the queueing network's (docs/model.md).\n";
   return text;
 }
 

@@ -17,15 +17,18 @@ std::vector<OptionSpec> time_model_options() {
   mechanisms.emplace_back(each_choice), engines.emplace_back(each_choice);
   return {{"without", "take this mechanism of the time model out; each: one after the other, with what it is worth",
            Value::choice, mechanisms},
-          {"engine", "what gives the clocks of a step (default: best); each: all of them, by kernel", Value::choice,
-           engines}};
+          {"engine",
+           "programs of steps: simulated (default) takes machine code where it is known, synthesised none; each: both, "
+           "by kernel",
+           Value::choice, engines}};
 }
 
 TimeChoices time_choices(const Arguments& arguments) {
   TimeChoices choices;
   if (const auto name = arguments.text("without"))
     if (const auto mechanism = parse_kind<Mechanism>(*name)) choices = without(*mechanism);
-  if (const auto name = arguments.text("engine")) choices.engine = parse_kind<SmEngine>(*name).value_or(SmEngine::best);
+  if (const auto name = arguments.text("engine"))
+    choices.engine = parse_kind<SmEngine>(*name).value_or(SmEngine::simulated);
   return choices;
 }
 

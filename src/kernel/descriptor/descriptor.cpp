@@ -288,7 +288,7 @@ void read_variants(const Document& document, const CodeSource& source, const Sch
     }
     if (source.root && document.clean()) add_code(*source.root, source.code, schedule, kernel);
   }
-  kernel.launch_codes = source.code.launches, kernel.simulated = source.code.simulated;
+  kernel.launch_codes = source.code.launches;
   kernel.program = source.code.program;
 }
 

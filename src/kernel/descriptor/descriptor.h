@@ -260,7 +260,6 @@ struct KernelDescriptor {
       islands;  // in the schedule's order; of several of an island, the one of the fewest steps
   std::vector<IslandImplementation> others;  // of islands that have several, for more steps
   std::vector<KernelVariant> variants;       // empty: any tile (an assumed implementation)
-  bool simulated = false;                    // code.json: clocks of a step come from the machine code on a simulated SM
   std::string program;                       // that code, where the descriptor itself has it
   std::vector<LaunchCode> launch_codes;      // of islands without products, where their machine code is known
 

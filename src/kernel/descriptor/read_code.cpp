@@ -105,11 +105,10 @@ std::filesystem::path code_file_of(const std::filesystem::path& descriptor) {
 }
 
 KernelCode read_code(const Node& root) {
-  root.only({"schema",      "file",          "compiler",   "function",       "tile",        "before",
-             "mask_rows",   "source_sha256", "kernels",    "dtypes",         "lead",        "mask_keys",
-             "first_warps", "first_lanes",   "first_loop", "rescales_later", "one_mask",    "paged",
-             "launches",    "nests",         "facts",      "variants",       "host_splits", "sizes",
-             "padded_rows", "simulated",     "steps",      "program",        "from"});
+  root.only({"schema",        "file",           "compiler", "function",    "tile",      "before",      "mask_rows",
+             "source_sha256", "kernels",        "dtypes",   "lead",        "mask_keys", "first_warps", "first_lanes",
+             "first_loop",    "rescales_later", "one_mask", "paged",       "launches",  "nests",       "facts",
+             "variants",      "host_splits",    "sizes",    "padded_rows", "steps",     "program",     "from"});
   if (const auto origins = root.find("from")) check_origins(*origins);
   const auto first = root.find("before");
   const std::int64_t before = first ? first->integer(0, 1) : 0;
@@ -118,8 +117,7 @@ KernelCode read_code(const Node& root) {
   const auto one = root.find("one_mask");
   const bool one_mask = one && one->boolean();
   KernelCode found;
-  if (const auto simulated = root.find("simulated")) found.simulated = simulated->boolean();
-  if (const auto program = root.find("program")) found.program = program->text(), found.simulated = true;
+  if (const auto program = root.find("program")) found.program = program->text();
   if (const auto facts = root.find("facts"))
     for (const Node& launch : facts->items()) found.facts.push_back(launch);
   if (const auto variants = root.find("variants")) {

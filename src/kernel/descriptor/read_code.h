@@ -17,7 +17,6 @@ std::filesystem::path code_file_of(const std::filesystem::path& descriptor);
 struct KernelCode {
   std::vector<std::pair<Node, InstanceCode>> variants;  // each as it would stand in `variants` of a descriptor
   std::vector<LaunchCode> launches;
-  bool simulated = false;    // its steps' clocks come from the simulated SM
   std::vector<Node> facts;   // of launches
   std::vector<Node> stated;  // variants in full, where `variants_stated`
   bool variants_stated = false;

@@ -10,21 +10,11 @@ namespace tilescope {
 
 enum class Mechanism : std::uint8_t {
   // counts
-  operand_fetches,
   bank_waits,
   leaving_bytes,
   // waits of a step
   chain_waits,
   load_waits,
-  // warps side by side
-  pipelined,
-  beside_products,
-  wgmma_held,
-  issue_slots,
-  in_turn,
-  products_in_turn,
-  turn,
-  stall_clocks,
   // blocks
   oldest_first,
   blocks_apart,
@@ -52,23 +42,12 @@ template <>
 struct EnumTable<Mechanism> {
   using M = Mechanism;
   static constexpr std::array rows{
-      MechanismRow{M::operand_fetches, "operand-fetches",
-                   "a product is no faster than its operands come from shared memory"},
       MechanismRow{M::bank_waits, "bank-waits", "products of threads wait for register banks"},
       MechanismRow{M::leaving_bytes, "leaving-bytes",
                    "what threads store, add to memory and spill leaves the SM one after the other"},
       MechanismRow{M::chain_waits, "chain-waits",
                    "operations of a step wait for the results before them, and warps for barriers"},
       MechanismRow{M::load_waits, "load-waits", "threads wait for what they load themselves"},
-      MechanismRow{M::pipelined, "pipelined", "pointwise work runs under the last product of the step before"},
-      MechanismRow{M::beside_products, "beside-products",
-                   "pipes and matrix products of other warps slow each other down"},
-      MechanismRow{M::wgmma_held, "wgmma-held", "fp32 arithmetic holds up the products of other warps"},
-      MechanismRow{M::issue_slots, "issue-slots", "an instruction waits while another warp's is issued"},
-      MechanismRow{M::in_turn, "in-turn", "warpgroups that take turns find units half done, not in random order"},
-      MechanismRow{M::products_in_turn, "products-in-turn", "the same of the matrix unit for all of wgmma"},
-      MechanismRow{M::turn, "turn", "a named barrier hands the turn on"},
-      MechanismRow{M::stall_clocks, "stall-clocks", "mean stall count of the machine code (stall_clocks)"},
       MechanismRow{M::oldest_first, "oldest-first", "blocks of an SM do not share it evenly"},
       MechanismRow{M::blocks_apart, "blocks-apart", "in the start and end of one block the others go faster"},
       MechanismRow{M::first_together, "first-together", "the warps of a block go through the first step together"},

@@ -7,20 +7,18 @@
 
 namespace tilescope {
 
-// What gives the clocks of a step: the engine that is better on the records of the kernel; demands in a queueing
-// network; a simulated SM, with the kernel's machine code, or where that is not known with a program that its counts
-// imply; the same with such a program for all kernels.
-enum class SmEngine : std::uint8_t { best, queues, simulated, synthesised };
+// Which program of a step runs on the simulated SM: the kernel's machine code, or where that is not known one that its
+// counts imply; the second for all kernels.
+enum class SmEngine : std::uint8_t { simulated, synthesised };
 template <>
 struct EnumTable<SmEngine> {
-  static constexpr std::array rows{NamedKind{SmEngine::best, "best"}, NamedKind{SmEngine::queues, "queues"},
-                                   NamedKind{SmEngine::simulated, "simulated"},
+  static constexpr std::array rows{NamedKind{SmEngine::simulated, "simulated"},
                                    NamedKind{SmEngine::synthesised, "synthesised"}};
 };
 
 struct TimeChoices {
   std::uint64_t without = 0;  // a bit each Mechanism (predict/point/mechanisms.h)
-  SmEngine engine = SmEngine::best;
+  SmEngine engine = SmEngine::simulated;
 };
 
 }  // namespace tilescope

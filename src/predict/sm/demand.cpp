@@ -58,20 +58,6 @@ double memory_clocks(const LaunchAtSm& launch) {
   return launch.rates.l2 > 0 ? std::max(all, moved(launch.counts, Boundary::l2) / launch.rates.l2) : all;
 }
 
-// Clocks of a step's products one after the other, `tensor` in all, none faster than its operands come.
-double products_clocks(const BoundIsland& bound, double tensor, double smem_rate) {
-  double all = 0, clocks = 0;
-  for_each_product(bound, [&](const Product& product) { all += product.multiply_adds; });
-  for_each_product(bound, [&](const Product& product) {
-    double bytes = 0;
-    for (const Operand& operand : product.operands)
-      if (operand.in_smem && !operand.kept)
-        bytes += static_cast<double>(fetched_tile_bytes(bound, product, operand)) * static_cast<double>(operand.copies);
-    clocks += std::max(tensor * product.multiply_adds / all, bytes / smem_rate);
-  });
-  return clocks;
-}
-
 // Clocks of one multiprocessor in which what threads store in the steps leaves, each kind at its rate.
 double leaving_clocks(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
@@ -117,7 +103,6 @@ StepDemand demand_of(const LaunchAtSm& launch, double steps) {
   const BoundIsland& bound = launch.bound;
   const SmRates& rates = launch.rates;
   const Work& work = launch.counts.work;
-  const Traffic& traffic = launch.counts.traffic;
   const auto all = [&](std::initializer_list<Pipe> pipes) { return operations(work.pipes, pipes); };
   const auto outputs = [&](std::initializer_list<Pipe> pipes) { return operations(work.of_outputs, pipes); };
   const auto threads = [&](std::initializer_list<Pipe> pipes) { return operations(work.of_threads, pipes); };
@@ -130,22 +115,18 @@ StepDemand demand_of(const LaunchAtSm& launch, double steps) {
   StepDemand demand;
   demand.tensor = tensor_clocks(launch) / launch.faster_by(Lever::tensor);
   demand.smem = (moved(launch.counts, Boundary::smem) + wavefront * all({Pipe::shared})) / smem;
-  demand.bulk = static_cast<double>(traffic.bulk_smem[1]) / smem;
-  demand.copies = copied_by_threads(launch) / smem;
   demand.xu = all({Pipe::xu}) / (rates.xu * launch.faster_by(Lever::xu));
   demand.fma_scores = scores(fp32) / fma;
   demand.fma_outputs = outputs(fp32) / fma;
   demand.threads = threads({Pipe::alu}) / alu;
   demand.alu = (all({Pipe::alu}) - threads({Pipe::alu})) / alu + all({Pipe::conversion}) / conversion;
-  demand.issue = issue_of(launch), demand.issue_products = issue_of_products(launch);
+  demand.issue = issue_of(launch);
   if (const Rounds& rounds = bound.how.rounds; rounds.depth > 0 && at_work(bound, Mechanism::bank_waits))
     demand.issue += steps * rounds_of(bound) * static_cast<double>(warps_of_block(bound)) / schedulers *
                     static_cast<double>(number_for(bound, rounds.bank_waits));
   demand.memory = memory_clocks(launch);
   if (at_work(bound, Mechanism::leaving_bytes)) demand.leaving = leaving_clocks(launch);
   for (double* each : demand.all()) *each /= steps;
-  const bool fetches = at_work(bound, Mechanism::operand_fetches);
-  demand.products = fetches ? products_clocks(bound, demand.tensor, smem) : demand.tensor;
   return demand;
 }
 

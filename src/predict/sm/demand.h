@@ -12,21 +12,16 @@ namespace tilescope {
 struct StepDemand {
   double tensor = 0;      // matrix instructions
   double smem = 0;        // operands and fills; wavefronts, where threads multiply
-  double products = 0;    // matrix instructions, each product no faster than its operands come from shared memory
-  double bulk = 0;        // of `smem`, what the copy engine brings, whatever the warps do meanwhile
-  double copies = 0;      // of `smem`, what the warps that multiply copy or store there themselves
   double xu = 0;          // special functions
   double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
-  double fma_outputs = 0;     // the same by elements of results
-  double alu = 0;             // maxima and conversions
-  double threads = 0;         // addresses, loops: of each thread, beside its products
-  double issue = 0;           // warp instructions that a scheduler issues for all that
-  double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them
-  double memory = 0;          // the unit's share of bytes from memory or L2
-  double leaving = 0;         // what threads store, add to memory and spill, one after the other on its way to the L2
-  std::array<double*, 14> all() {
-    return {&tensor,      &smem, &products, &bulk,  &copies,         &xu,     &fma_scores,
-            &fma_outputs, &alu,  &threads,  &issue, &issue_products, &memory, &leaving};
+  double fma_outputs = 0;  // the same by elements of results
+  double alu = 0;          // maxima and conversions
+  double threads = 0;      // addresses, loops: of each thread, beside its products
+  double issue = 0;        // warp instructions that a scheduler issues for all that
+  double memory = 0;       // the unit's share of bytes from memory or L2
+  double leaving = 0;      // what threads store, add to memory and spill, one after the other on its way to the L2
+  std::array<double*, 10> all() {
+    return {&tensor, &smem, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &leaving};
   }
 };
 

@@ -16,22 +16,6 @@ namespace {
 
 using Phase = double StepLatency::*;
 
-// Times that a step waits for products: once each, or for every instruction where the compiler put it so. Who takes
-// turns at products issues all of a step's in one turn, and waits once for them unless it works while the last one
-// runs.
-double waits_for_products(const BoundIsland& bound) {
-  const bool wgmma = bound.how.path().warpgroup, each = bound.variant && bound.variant->waits_each && wgmma,
-             in_one_turn = bound.variant && wgmma && properties(bound.how.overlap).products_in_turn;
-  if (in_one_turn && !each && !bound.variant->pipelined) return 1;
-  const double warpgroups = std::max(1.0, static_cast<double>(consumer_warps(bound)) / 4);
-  double waits = 0;
-  for_each_product(bound, [&](const Product& product) {
-    const MmaShape& mma = product.mma;
-    waits += each ? product.multiply_adds / static_cast<double>(mma.m * mma.n * mma.k) / warpgroups : 1;
-  });
-  return waits;
-}
-
 // Of a step of the kernel's code; 0: not counted there.
 double of_step(const BoundIsland& bound, CodeCount count) {
   const InstanceCode* code = code_of(bound);
@@ -49,24 +33,6 @@ double products_of(const BoundIsland& bound) {
   return products;
 }
 
-// Products that wait for their own copies.
-double loading_products(const BoundIsland& bound) {
-  double products = 0;
-  for_each_product(bound, [&](const Product& product) {
-    products += std::none_of(product.operands.begin(), product.operands.end(), [&](const Operand& operand) {
-      return contains(bound.how.loads_early, bound.plan.schedule.diagram.array(operand.id).name);
-    });
-  });
-  return products;
-}
-
-// Parts that a step's products are made in, one after the other: a warp goes through the chain of a step once for each.
-double parts_of_products(const BoundIsland& bound) {
-  std::int64_t parts = 1;
-  for (const ProductImplementation& product : bound.how.products) parts = std::max(parts, product.parts);
-  return static_cast<double>(parts);
-}
-
 // The chain of a step: each link is a result that the next operation of the same warp waits for, so many times, so many
 // clocks each, under the phase that goes on meanwhile.
 template <class Link>
@@ -75,19 +41,10 @@ void for_each_link(const LaunchAtSm& launch, const Link& link) {
   const SmRates& rates = launch.rates;
   const Waits& waits = bound.how.waits;
   const auto runs = [&](Pipe which) { return operations(launch.counts.work.pipes, {which}) > 0; };
-  const bool wgmma = bound.how.path().warpgroup, lockstep = bound.how.overlap == Overlap::lockstep;
-  const double parts = parts_of_products(bound);
   constexpr Phase matrix = &StepLatency::matrix, special = &StepLatency::special, row = &StepLatency::alu,
                   between = &StepLatency::between;
-  const double mma_chain = halved_depth(bound.how) && rates.mma_k8_chain > 0 ? rates.mma_k8_chain : rates.mma_chain;
-  link(matrix, parts * waits_for_products(bound), wgmma ? rates.wgmma_wait : mma_chain + rates.smem_chain);
-  // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
-  // copy when the last warp has left it.
-  const bool bulk = bound.how.load().bulk, ahead = !lockstep && stages_of_streams(bound) > 1;
-  if (bulk && !ahead) link(matrix, parts * products_of(bound), rates.mbarrier);
-  // A product of wgmma takes all that the special functions give: it waits for the last of them, and its conversion.
-  if (runs(Pipe::xu))
-    link(special, parts * (wgmma ? 2 : 1), rates.ex2_chain), link(special, parts * (wgmma ? 4 : 3), rates.fma_chain);
+  link(matrix, products_of(bound), rates.mma_chain + rates.smem_chain);
+  if (runs(Pipe::xu)) link(special, 1, rates.ex2_chain), link(special, 3, rates.fma_chain);
   if (runs(Pipe::shuffle))  // what comes is joined with what was there
     link(row, shuffles_of_row(bound), rates.shuffle_chain + rates.max_chain);
   // Statistics of rows that warps exchange through shared memory.
@@ -100,8 +57,9 @@ void for_each_link(const LaunchAtSm& launch, const Link& link) {
   } else if (!waits.loads.empty()) {
     link(between, static_cast<double>(waits.shuffles) / static_cast<double>(steps_of(bound.nest)), rates.shuffle_chain);
     link(between, static_cast<double>(waits.barriers) / static_cast<double>(steps_of(bound.nest)), barrier);
-  } else if (lockstep) link(between, barriers_of_step(bound), barrier);
-  else if (bulk && ahead) link(between, 1, rates.mbarrier_passed);  // other waits: under products
+  } else if (bound.how.overlap == Overlap::lockstep) {
+    link(between, barriers_of_step(bound), barrier);
+  }
 }
 
 // What a step's threads load themselves and wait for: so many loads one after the other, each as long as its level
@@ -110,7 +68,6 @@ template <class Load>
 void for_each_load(const LaunchAtSm& launch, double steps, Inputs inputs, const Load& load) {
   const BoundIsland& bound = launch.bound;
   const SmRates& rates = launch.rates;
-  const LocalTraffic& local = launch.counts.local;
   constexpr Phase between = &StepLatency::between;
   const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps;
   if (bound.how.rounds.depth > 0) {  // and the bytes' way into the unit
@@ -122,13 +79,6 @@ void for_each_load(const LaunchAtSm& launch, double steps, Inputs inputs, const 
   } else if (!bound.how.waits.loads.empty()) {
     const double of_block = 1 / static_cast<double>(steps_of(bound.nest));
     load(between, of_block, block_waits(launch).warm + (bound.how.early_launch ? 0 : rates.block_start));
-  }
-  if (bound.how.loads_in_product)
-    load(&StepLatency::matrix, parts_of_products(bound) * loading_products(bound), rates.l2_latency);
-  if (local.stored + local.loaded > 0 && rates.local_store > 0) {  // spilled registers
-    const double missed = local.loaded > 0 ? static_cast<double>(local.missed) / static_cast<double>(local.loaded) : 0;
-    load(between, bound.variant->local.waits * missed, rates.local_latency);
-    load(between, bound.variant->local.waits * (1 - missed), rates.local_latency_l1);
   }
 }
 

@@ -98,28 +98,4 @@ TEST_CASE(
   CHECK(found == 2);
 }
 
-TEST_CASE("products issued in one turn are waited for once, unless warps work while the last one runs") {
-  Plan plan = load_plan_for_kernel("fused_wgmma", data);
-  const HardwareProfile hardware = textbook();
-  std::mt19937 random(137);
-  for (int round = 0; round < 20; ++round) {
-    const std::int64_t dim = random() % 2 == 0 ? 64 : 128, rows = 64 * (1 + static_cast<std::int64_t>(random() % 2));
-    const auto latency_with = [&](Overlap overlap, bool pipelined, bool each) {
-      plan.kernel.islands[0].overlap = overlap;
-      for (KernelVariant& variant : plan.kernel.variants) variant.pipelined = pipelined, variant.waits_each = each;
-      Point point = attention(plan, 16, 4096, rows, 64, rows / 16 + 4);
-      point.workload.d_qk = point.workload.d_v = dim;
-      return latencies(plan, hardware, point, Inputs::in_memory).front().matrix;
-    };
-    constexpr double wait = 137 - 64;
-    CAPTURE(dim);
-    CAPTURE(rows);
-    CHECK(latency_with(Overlap::ping_pong, false, false) == doctest::Approx(wait));
-    CHECK(latency_with(Overlap::ping_pong, true, false) == doctest::Approx(2 * wait));
-    CHECK(latency_with(Overlap::free, false, false) == doctest::Approx(2 * wait));
-    CHECK(latency_with(Overlap::ping_pong, false, true) ==
-          doctest::Approx(static_cast<double>(dim / 16 + 4) * wait));  // 64 keys a step
-  }
-}
-
 }  // namespace tilescope

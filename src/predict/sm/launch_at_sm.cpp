@@ -59,9 +59,6 @@ LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts, do
                     .round_waits = round_waits(bound, counts)};
   if (clock_hz > 0) launch.memory_hz = std::min(launch.highest_hz, clock_hz);
   SmRates& rates = launch.rates;
-  if (!at_work(bound, Mechanism::beside_products)) rates.mma = rates.wgmma = {};
-  if (!at_work(bound, Mechanism::wgmma_held)) rates.wgmma_held = 0;
-  if (!at_work(bound, Mechanism::turn)) rates.turn = 0;
   if (!at_work(bound, Mechanism::oldest_first)) rates.oldest_first = 0;
   return launch;
 }

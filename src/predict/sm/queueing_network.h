@@ -10,10 +10,8 @@ namespace tilescope {
 // of one round of a group. The exact recursion over the number of customers.
 struct Network {
   std::array<double, 5> demand{};  // matrix path, special functions, integer pipe, fp32 pipe, the way to the L2
-  double delay = 0;                // less what of the vector work runs under the customer's own products
-  double issue = 0;                // of all that: clocks in which the scheduler issues for the customer
-  bool in_turn = false;            // always the same order, for the same time: who is being served is half done
-  bool products_in_turn = false;   // so at the matrix path alone, which serves one group's product after another's
+  double delay = 0;
+  double issue = 0;  // of all that: clocks in which the scheduler issues for the customer
 
   double round(std::int64_t customers) const;  // clocks
   // The busiest station's clocks, or the scheduler's: no round of n customers is shorter than n times this, and with

@@ -19,16 +19,6 @@ double SmRates::of_fp16(const MeasuredRates::ByFormat& values) {
   return found == values.end() ? 0 : found->second.value;
 }
 
-// The same for all widths, so the first one measured will do.
-double SmRates::wgmma_wait_of(const MeasuredRates& measured) {
-  const auto intervals = measured.tensor.wgmma_smem.find(Format::fp16);
-  if (intervals == measured.tensor.wgmma_smem.end()) return 0;
-  for (const auto& [columns, latency] : measured.tensor.wgmma_latency)
-    if (const auto own = intervals->second.find(columns); own != intervals->second.end())
-      return latency.value - own->second.value;
-  return 0;
-}
-
 double SmRates::block_barrier(std::int64_t warps) const {
   double clocks = 0;
   for (const auto& [count, value] : m_.sync.block_barrier)

@@ -17,7 +17,6 @@ class SmRates {
   static double of(const MeasuredRates::Value& value) { return value ? value->value : 0; }
   double clocks(const MeasuredRates::Value& seconds) const { return of(seconds) * hz_; }
   static double of_fp16(const MeasuredRates::ByFormat& values);
-  static double wgmma_wait_of(const MeasuredRates& measured);
 
  public:
   explicit SmRates(const HardwareProfile& hardware);
@@ -26,16 +25,12 @@ class SmRates {
   double xu = of(m_.pipes.ex2), fma = of(m_.pipes.ffma), alu = of(m_.pipes.max);
   double conversion = of(m_.pipes.cvt_f16x2);
 
-  // Clocks until a result can be used; wgmma_wait: that a wait takes beyond the products' own.
+  // Clocks until a result can be used.
   double ex2_chain = of(m_.chains.ex2), fma_chain = of(m_.chains.ffma);
   double max_chain = of(m_.chains.max), shuffle_chain = of(m_.chains.shuffle);
   double mma_chain = of_fp16(m_.tensor.mma_latency), mma_k8_chain = of(m_.tensor.mma_k8_latency);
-  double wgmma_wait = wgmma_wait_of(m_);
   double smem_chain = of(m_.smem.latency);
 
-  // Clocks of waits for other warps.
-  double mbarrier = of(m_.sync.mbarrier), mbarrier_passed = of(m_.sync.mbarrier_passed);
-  double turn = of(m_.sync.named_barrier);
   double block_barrier(std::int64_t warps) const;  // bar.sync
 
   // Bytes a clock of a unit: from shared memory and the L2; of what threads store; of what a unit adds to memory while
@@ -58,13 +53,6 @@ class SmRates {
   // Clocks from the end of a block to the start of the next; block_beside: where a unit has room for many.
   double block_start = clocks(m_.launch.block), block_beside = clocks(m_.launch.block_beside);
 
-  // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
-  struct Beside {
-    double xu = 0, fma = 0, alu = 0;
-  };
-  Beside mma{of(m_.beside.mma_ex2), of(m_.beside.mma_ffma), of(m_.beside.mma_max)};
-  Beside wgmma{of(m_.beside.wgmma_ex2), of(m_.beside.wgmma_ffma), of(m_.beside.wgmma_max)};
-  double wgmma_held = of(m_.beside.wgmma_held);  // a clock of fp32 arithmetic alone holds up others' products
   double oldest_first = of(m_.beside.oldest_first);
 };
 

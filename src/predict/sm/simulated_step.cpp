@@ -73,6 +73,16 @@ StepQuestion question_of(std::string symbol, std::int64_t warps, const LocalTraf
           .local_missed = missed_percent(local)};
 }
 
+// The unit that is faster than the profile says; memory, L2 and power are none of an SM's.
+SmFaster faster_unit(const Faster& faster) {
+  constexpr std::array units{std::pair(Lever::smem, SmFaster::shared), std::pair(Lever::tensor, SmFaster::tensor),
+                             std::pair(Lever::xu, SmFaster::xu),       std::pair(Lever::fma, SmFaster::fma),
+                             std::pair(Lever::alu, SmFaster::alu),     std::pair(Lever::latency, SmFaster::latency)};
+  for (const auto& [lever, unit] : units)
+    if (faster[static_cast<std::size_t>(lever)] > 1) return unit;
+  return SmFaster::none;
+}
+
 // Of the steps, those whose tile the mask cuts.
 double masked_part(const BoundIsland& bound) {
   const Nest& nest = bound.nest;
@@ -96,12 +106,6 @@ std::optional<StepQuestion> step_question(const BoundIsland& bound, const LocalT
   return question_of(code->symbol, code->warps, local);
 }
 
-bool simulates(const BoundIsland& bound) {
-  const SmEngine engine = bound.point.time.engine;
-  if (engine == SmEngine::queues || (engine == SmEngine::best && !bound.plan.kernel.simulated)) return false;
-  return can_simulate(bound);
-}
-
 bool can_simulate(const BoundIsland& bound) {
   if (!bound.how.uses_tensor_cores() || !bound.plan.steps || !has_rates(bound.hardware)) return false;
   const bool reads_code = bound.point.time.engine != SmEngine::synthesised;
@@ -119,7 +123,24 @@ const AskedStep& asked_step(const LaunchAtSm& launch, double steps) {
 }
 
 SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
-    : launch_(launch), question_(asked_step(launch, steps).question), masked_(masked_part(launch.bound)) {}
+    : launch_(launch),
+      question_(asked_step(launch, steps).question),
+      masked_(masked_part(launch.bound)),
+      shorter_(shorter()) {}
+
+// A faster unit shortens all steps of a launch in the ratio in which it shortens those of as many blocks as fit.
+double SimulatedSteps::shorter() const {
+  const SmFaster unit = faster_unit(launch_.faster);
+  if (unit == SmFaster::none) return 1;
+  StepQuestion question = question_;
+  question.resident = static_cast<int>(launch_.resident());
+  const auto clocks = [&](SmFaster faster) {
+    question.faster = faster, question.few = true;
+    return launch_.bound.plan.steps->clocks(question, launch_.bound.hardware);
+  };
+  const double usual = clocks(SmFaster::none);
+  return usual > 0 ? clocks(unit) / usual : 1;
+}
 
 double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
   const auto step = [&](CopySource source, std::int64_t blocks, bool masked) {
@@ -129,7 +150,7 @@ double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
   };
   // Blocks are at masked tiles at different times: one that is alone tells how much longer these take.
   const auto mean_step = [&](CopySource source) {
-    const double whole = step(source, resident, false), alone = masked_ > 0 ? step(source, 1, false) : 0;
+    const double whole = step(source, resident, false) * shorter_, alone = masked_ > 0 ? step(source, 1, false) : 0;
     return alone > 0 ? whole * (1 + masked_ * (step(source, 1, true) / alone - 1)) : whole;
   };
   const double missed = missed_part(launch_, inputs), near = mean_step(CopySource::l2);

@@ -12,10 +12,8 @@ namespace tilescope {
 // Empty: the code is not known. `local`: of the launch.
 std::optional<StepQuestion> step_question(const BoundIsland& bound, const LocalTraffic& local = {});
 
-// Whether the engine that the point asks for, or that is better on the kernel's records, simulates the steps.
-bool simulates(const BoundIsland& bound);
-
-// Whether the point's steps can be: their machine code is known, or the profile has the rates of their products.
+// Whether the steps can be simulated: they are a kernel's on tensor cores, and their machine code is known or the
+// profile has the rates of their products.
 bool can_simulate(const BoundIsland& bound);
 
 // The same for the mean one of the launch's `steps` steps, whose program is synthesised, and added to the plan's, where
@@ -39,10 +37,12 @@ class SimulatedSteps {
  private:
   // Clocks more for what threads load from memory to registers.
   double loads_later(std::int64_t resident, Inputs inputs) const;
+  double shorter() const;
 
   const LaunchAtSm& launch_;
   const StepQuestion question_;
-  double masked_ = 0;  // part of the steps
+  double masked_ = 0;   // part of the steps
+  double shorter_ = 1;  // factor of their clocks, by LaunchAtSm::faster
 };
 
 }  // namespace tilescope

@@ -184,11 +184,9 @@ TEST_CASE("a kernel without machine code is simulated with a synthesised program
     point.time.engine = engine;
     return predicted(plan, on, point).time.total;
   };
-  const double queues = seconds(SmEngine::queues, hardware), simulated = seconds(SmEngine::simulated, hardware);
-  CHECK(simulated != queues);
-  CHECK(simulated == doctest::Approx(queues).epsilon(0.4));
+  const double simulated = seconds(SmEngine::simulated, hardware);
   CHECK(simulated == seconds(SmEngine::synthesised, hardware));
   HardwareProfile without = hardware;
   without.measured->tensor.mma.clear(), without.measured->tensor.wgmma_smem.clear();
-  CHECK(seconds(SmEngine::simulated, without) == seconds(SmEngine::queues, without));
+  CHECK(seconds(SmEngine::simulated, without) != simulated);  // the stations of an ideal kernel
 }

@@ -23,31 +23,6 @@ double last_product_share(const BoundIsland& bound) {
   return all > 0 ? last / all : 0;
 }
 
-// Of the vector work of a group's step, what runs under its own last product. Under wgmma everything takes longer,
-// maxima above all.
-double hidden_under_products(const LaunchAtSm& launch, const StepDemand& d) {
-  const BoundIsland& bound = launch.bound;
-  if (!bound.variant || !bound.variant->pipelined || !at_work(bound, Mechanism::pipelined)) return 0;
-  const SmRates::Beside beside = bound.how.path().warpgroup ? launch.rates.wgmma : SmRates::Beside{};
-  double left = d.tensor * last_product_share(bound), hidden = 0;
-  const double special = std::max(d.xu, d.fma_scores), slower_special = d.xu >= d.fma_scores ? beside.xu : beside.fma;
-  for (const auto& [work, slower] : {std::pair(d.alu, beside.alu), std::pair(special, slower_special)}) {
-    const double part = std::min(work, left / (1 + slower));
-    hidden += part, left -= part * (1 + slower);
-  }
-  return hidden;
-}
-
-// Clocks of warps of mma.sync, which go through products and everything else in turn, in order: products take what
-// their unit takes, all else waits for the fixed latencies of its own instructions, pipes free or not.
-double chain_of_instructions(const LaunchAtSm& launch, const StepDemand& d, const StepLatency& latency,
-                             double together) {
-  // Copies enter while the stores ahead of them leave.
-  const double chain = std::max(d.tensor, d.smem - d.copies) + std::max(d.copies, d.leaving) + latency.between +
-                       latency.matrix + latency.special + latency.alu;
-  return chain + (d.issue - d.issue_products) / together * launch.bound.how.stall_clocks;
-}
-
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatency& latency, double together) {
@@ -68,73 +43,15 @@ Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatenc
     return {.demand = {d.smem, scheduler_clocks},
             .delay = warps.round(static_cast<std::int64_t>(together)) - d.smem - scheduler_clocks};
   }
-  // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
-  // Who takes turns comes to every unit in the same order, for the same time each.
-  const OverlapRow& turns = properties(bound.how.overlap);
-  const bool in_order = bound.how.path().from_registers, wgmma = bound.how.path().warpgroup;
-  const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
-                              : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
-  Network network{.demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
+  // An ideal kernel of tensor cores.
+  Network network{.demand = {std::max({d.tensor, d.smem, d.threads}), std::max(d.xu, d.fma_scores), d.alu,
+                             d.fma_outputs, d.leaving},
                   .delay = latency.between,
-                  .issue = at_work(bound, Mechanism::issue_slots) ? d.issue : 0,
-                  .in_turn = (turns.products_in_turn || turns.scores_in_turn) && at_work(bound, Mechanism::in_turn),
-                  .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
-  if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
+                  .issue = d.issue};
   const std::array waits{latency.matrix, latency.special, latency.alu};
-  std::array<double, 3> waited{};
   for (std::size_t i = 0; i < waits.size(); ++i)
-    waited[i] = std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
-  // Whoever has the turn at the scores keeps it for all that it does to them, waits included.
-  if (turns.scores_in_turn) {
-    network.demand[1] += network.demand[2] + waited[1] + waited[2];
-    network.demand[2] = waited[1] = waited[2] = 0;
-  }
-  for (const double each : waited) network.delay += each;
-  // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
-  // tiles and stores come behind it; products under way and the other warps' work do not.
-  network.demand[4] = d.leaving;
-  const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
-  network.delay -= hidden_under_products(launch, d);
-  if (in_order && bound.how.stall_clocks > 0 && at_work(bound, Mechanism::stall_clocks))
-    network.delay = std::max(network.delay, chain_of_instructions(launch, d, latency, together) - served);
+    network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
   return network;
-}
-
-// Clocks of a customer's step while `customers` share the unit. The more of the time others keep the tensor cores busy,
-// which depends on the answer, the more pipes and products beside each other slow each other down, as measured:
-// products of mma.sync are held up by every pipe; pipes beside wgmma are slower, and its products wait where the
-// scheduler issues one rescaling after the other.
-double round_of(const LaunchAtSm& launch, const Network& single_customer, const StepDemand& d, std::int64_t customers) {
-  const BoundIsland& bound = launch.bound;
-  const SmRates& rates = launch.rates;
-  Network network = single_customer;
-  const double floor = static_cast<double>(customers) * d.smem;
-  if (customers == 1) return std::max(floor, network.round(1));
-  const bool wgmma = bound.how.path().warpgroup;
-  if (!wgmma && !bound.how.path().from_registers) return network.round(customers);
-  if (const OverlapRow& turns = properties(bound.how.overlap); consumer_warps(bound) > 4) {
-    network.demand[0] += turns.products_in_turn ? rates.turn : 0;
-    network.demand[1] += turns.scores_in_turn ? rates.turn : 0;
-  }
-  const auto by_station = [&](const SmRates::Beside& of) {
-    return std::array{d.xu >= d.fma_scores ? of.xu : of.fma, of.alu, of.fma};
-  };
-  const auto held = by_station(wgmma ? SmRates::Beside{.fma = rates.wgmma_held} : rates.mma),
-             slower = by_station(wgmma ? rates.wgmma : SmRates::Beside{});
-  const Network alone = network;
-  double round = network.round(customers);
-  for (int i = 0; i < 8; ++i) {
-    const double others = static_cast<double>(customers - 1) * d.tensor,
-                 busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
-    network.demand[0] = alone.demand[0];
-    for (std::size_t pipe = 0; pipe < held.size(); ++pipe) {
-      network.demand[0] += busy * held[pipe] * alone.demand[pipe + 1];
-      network.demand[pipe + 1] = alone.demand[pipe + 1] * (1 + busy * slower[pipe]);
-    }
-    const double before = std::exchange(round, network.round(customers));
-    if (std::abs(round - before) < 1e-4 * before) break;
-  }
-  return std::max(floor, round);
 }
 
 // The groups of a launch that share a unit: in lockstep a block is one customer. Otherwise each warpgroup is one, with
@@ -146,10 +63,10 @@ struct Groups {
     for (double* each : part.all()) *each /= static_cast<double>(customers);
     network = customer(of, part, latency_of(of, steps, inputs), static_cast<double>(together));
   }
-  double round(std::int64_t blocks) const { return round_of(launch, network, part, blocks * customers); }
+  double round(std::int64_t blocks) const { return network.round(blocks * customers); }
   // Clocks of a block by itself whose warps go through a step together, one phase after the other.
   double one_after_the_other() const {
-    double clocks = network.delay + hidden_under_products(launch, part);
+    double clocks = network.delay;
     for (const double each : network.demand) clocks += static_cast<double>(customers) * each;
     return clocks;
   }
@@ -224,7 +141,8 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
   const Groups groups(launch, steps, inputs);
   SmStep step{.steps = steps, .demand = groups.demand, .latency = groups.network.delay};
-  const auto simulated = simulates(bound) ? std::optional<SimulatedSteps>(std::in_place, launch, steps) : std::nullopt;
+  const auto simulated =
+      can_simulate(bound) ? std::optional<SimulatedSteps>(std::in_place, launch, steps) : std::nullopt;
   for (std::int64_t j = 1; j <= launch.resident(); ++j) {
     const auto at = static_cast<std::size_t>(j - 1);
     step.work[at] = simulated ? simulated->clocks(j, Inputs::in_l2) : groups.round(j);
@@ -233,14 +151,6 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
     if (simulated)
       for (double* each : {&step.work[at], &step.clocks.step[at]})
         *each = std::max(*each, static_cast<double>(j) * groups.demand.leaving);
-  }
-  // What a faster unit saves of a simulated step is what it saves of one in the network.
-  if (simulated && launch.faster != as_it_is) {
-    LaunchAtSm usual = launch;
-    usual.faster = as_it_is;
-    const Groups as_is(usual, steps, inputs);
-    for (std::int64_t j = 1; j <= launch.resident(); ++j)
-      step.clocks.step[static_cast<std::size_t>(j - 1)] *= groups.round(j) / as_is.round(j);
   }
   // Blocks that no stream runs through come and go; of others, all of a unit's end together.
   const auto loops = bound.nest.all();

@@ -43,18 +43,9 @@ TEST_CASE("one block executes the phases of a step one after another, at the rat
              maxima = static_cast<double>(code.of(CodePass::step, CodeCount::maxima));
   CHECK(step.demand.alu ==
         doctest::Approx((maxima + conversions + (alu(CodePass::once) + alu(CodePass::live)) / 64) * 256 / 64));
-  CHECK(step.demand.copies == doctest::Approx(2.0 * 64 * 128 * 2 / 128).epsilon(0.05));  // K and V, and O at the end
   CHECK(step.demand.smem > step.demand.tensor);  // eight warps of 16 rows read K and V once each
-  const double phases =
-      step.demand.smem + step.demand.xu + step.demand.alu + step.demand.threads + step.demand.fma_outputs;
+  const double phases = step.demand.smem + step.demand.xu + step.demand.alu + step.demand.fma_outputs;
   CHECK(step.clocks.step[0] == doctest::Approx(phases).epsilon(0.01));
-}
-
-TEST_CASE("copies by warps that multiply add to a step that its products bound") {
-  const Plan wide = load_plan_for_kernel("block_sparse", data);
-  const SmStep step = step_of(wide, textbook(), attention(wide, 16, 4096, 128, 64, 4));
-  REQUIRE(step.demand.tensor > step.demand.smem - step.demand.copies);
-  CHECK(step.clocks.step[0] > step.demand.tensor + step.demand.copies + step.demand.alu + step.demand.threads);
 }
 
 TEST_CASE(
@@ -146,6 +137,32 @@ TEST_CASE("a higher rate never makes a step longer") {
     // The tolerance covers one effect: warps that wait less for a unit collide more often at the scheduler.
     CHECK(sm_step(faster, steps).clocks.step[0] <= now * 1.002);
   }
+}
+
+TEST_CASE(
+    "a higher rate shortens simulated steps, or leaves them, within the chance of collisions; of some units it does") {
+  const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  constexpr double chance = 1.02;  // warps that wait less for a unit may collide more often at another one
+  int shorter = 0;
+  for (const char* kernel : {"fused_mma", "fused_wgmma", "fused_fp8", "flash1", "reference"}) {
+    CAPTURE(kernel);
+    const Plan plan = load_plan_for_kernel(kernel, data);
+    const Staged stages = staged(plan, hardware, default_point(plan));
+    const LaunchAtSm& launch = stages.launches[0];
+    const std::size_t all = static_cast<std::size_t>(launch.resident()) - 1;
+    const double now = sm_step(launch, 1000).clocks.step[all];
+    for (std::size_t lever = 0; lever < lever_count; ++lever) {
+      CAPTURE(lever);
+      LaunchAtSm faster = launch;
+      faster.faster[lever] = sm_faster_by;
+      const double then = sm_step(faster, 1000).clocks.step[all];
+      CHECK(then <= now * chance);
+      CHECK(then >= now / sm_faster_by / chance);
+      shorter += then < 0.995 * now;
+      if (lever == static_cast<std::size_t>(Lever::hbm)) CHECK(then == now);
+    }
+  }
+  CHECK(shorter > 5);
 }
 
 TEST_CASE("the clock decreases until the power is within the limit") {
@@ -252,44 +269,12 @@ TEST_CASE(
   const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 20};
   CHECK(issues.round(1) == doctest::Approx(45));  // without instructions of other warps
   CHECK(issues.round(2) > balanced.round(2) + 5);
-  const Network turns{.demand = {50, 50, 0, 0}, .delay = 0, .in_turn = true};
-  const Network shared{.demand = {50, 50, 0, 0}, .delay = 0};
-  CHECK(turns.round(2) < shared.round(2));
-  CHECK(turns.round(2) >= 100);
 }
 
 TEST_CASE("a round of a queueing network takes at least the instructions of all its customers") {
   const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 40};
   CHECK(issues.round(1) == doctest::Approx(45));
   CHECK(issues.round(40) == doctest::Approx(40.0 * 40).epsilon(0.01));
-}
-
-TEST_CASE("warps of mma.sync wait for the latency of their own instructions and for copies that are not prefetched") {
-  Plan plan = load_plan_for_kernel("pytorch_efficient", data);
-  HardwareProfile hardware = textbook();
-  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
-  Point point = attention(plan, 16, 2048, 64, 64, 4);
-  point.workload.d_qk = point.workload.d_v = 64;
-  IslandImplementation& how = plan.kernel.islands[0];
-  const auto step_with = [&](double stalls, bool in_product) {
-    how.stall_clocks = stalls, how.loads_in_product = in_product;
-    return step_of(plan, hardware, point);
-  };
-  const SmStep plain = step_with(0, false);
-  const std::vector<std::string> early = std::exchange(how.loads_early, {});
-  CHECK(step_with(0, true).latency - plain.latency ==
-        doctest::Approx(2 * 400));  // two products; half of the L2 is near
-  how.loads_early = early;
-  CHECK(early == std::vector<std::string>{"V"});
-  CHECK(step_with(0, true).latency - plain.latency == doctest::Approx(400));  // V's copies run under the softmax
-  // Four warps, one on each scheduler: a step of a single block takes the clocks of each instruction. Products take the
-  // clocks of the tensor core, so the stall counts of their instructions do not matter.
-  const double others = plain.demand.issue - plain.demand.issue_products;
-  CHECK(plain.demand.issue_products ==
-        doctest::Approx((2.0 * 64 * 64 * 64 / (16 * 8 * 16) + 104 * 1024.0 / 512) / 4).epsilon(0.5));
-  CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(others));
-  CHECK(step_with(14, false).clocks.step[0] >= 14 * others + plain.demand.tensor);
-  CHECK(step_with(1, false).latency == plain.latency);  // the pipes take longer than this
 }
 
 TEST_CASE(
