@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/model.md that say what engines and mechanisms of the time model are worth.
+"""Writes the tables of docs/model.md that say what machine code and mechanisms of the time model are worth.
 
 usage: model_tables.py [--engines FILE] [--mechanisms FILE]
 
@@ -14,10 +14,10 @@ PAGE = pathlib.Path(__file__).resolve().parents[1] / "model.md"
 END = "<!-- end -->\n"
 # Those with machine code in the tree, and those for which a program is synthesised.
 WITH_CODE = ["fused_mma", "block_sparse", "case_study", "split_kv", "split_kv_int4", "split_kv_int8", "split_kv_wide",
-             "fused_fp8_qk", "fused_fp8", "fused_fp8_vt", "fused_wgmma", "flash1"]
-WITHOUT_CODE = ["pytorch_flash2", "pytorch_flash2_split", "pytorch_efficient", "pytorch_flash2_backward_d64",
-                "pytorch_flash2_backward_d128", "cudnn_forward", "backward", "backward_split", "mla_decode", "reference"]
-ENGINES = ["queues", "simulated", "synthesised"]
+             "fused_fp8_qk", "fused_fp8", "fused_fp8_vt", "fused_wgmma", "flash1", "pytorch_flash2", "pytorch_flash2_split",
+             "pytorch_flash2_backward_d64", "pytorch_flash2_backward_d128"]
+WITHOUT_CODE = ["pytorch_efficient", "cudnn_forward", "backward", "backward_split", "mla_decode", "reference"]
+ENGINES = ["simulated", "synthesised"]  # machine code where it is known; none
 
 
 def percent(part):
@@ -30,7 +30,7 @@ def rows_of(path):
 
 
 def engines(rows):
-    heads = [f"{of}{engine}" for of in ("SM cycles: ", "time: ") for engine in ENGINES]
+    heads = [f"{of}{name}" for of in ("SM cycles: ", "time: ") for name in ("machine code", "synthesised")]
     lines = ["| kernel | points over 20 us | " + " | ".join(heads) + " |", "|---|--:|" + "--:|" * len(heads)]
     for kernel in WITH_CODE + WITHOUT_CODE:
         own = [rows[(engine, kernel)] for engine in ENGINES]

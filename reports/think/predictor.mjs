@@ -30,17 +30,14 @@ const alike = (program) => {
 };
 const text_of = (file) => file.endsWith('.zst') ? unpacked(file).split(/^(?=# )/m).map(alike).join('') : readFileSync(file, 'utf8');
 
-// The files that predictions read, by path below the project. Machine code only of kernels whose steps are simulated:
-// predictions of the others do not read theirs.
+// The files that predictions read, by path below the project.
 export function data_files(top) {
   const files = {};
-  const code_of = (steps) => JSON.parse(readFileSync(join(top, steps.replace(/steps\.zst$/, 'code.json')), 'utf8'));
-  const is_read = (path) => !path.endsWith('steps.zst') || code_of(path).simulated;
   const take = (folder, wanted) => {
     for (const entry of readdirSync(join(top, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) take(path, wanted);
-      else if (wanted.test(entry.name) && is_read(path)) files[path] = text_of(join(top, path));
+      else if (wanted.test(entry.name)) files[path] = text_of(join(top, path));
     }
   };
   take('hardware', /\.yaml$/);

@@ -348,3 +348,31 @@ TEST_CASE("schedulers that go on alone, and passes that are left out, change no 
   }
   CHECK(compared > 100);
 }
+
+TEST_CASE("where nothing holds warpgroups together their first passes can count; elsewhere that changes nothing") {
+  std::mt19937_64 random(test_seed());
+  int free = 0;
+  for (int i = 0; i < 60; ++i) {
+    std::vector<SmOperation> code = random_code(random);
+    const bool asynchronous = i % 2 == 0;
+    if (asynchronous) {
+      SmOperation product = operation(SmPart::tensor, 8 + static_cast<int>(random() % 60)), wait;
+      product.effect = SmEffect::product, product.count = 1, wait.effect = SmEffect::product_wait;
+      code.insert(code.begin(), product), code.push_back(wait);
+    }
+    const SmProgram program{code, 8};
+    const SmLimits limits = plain_limits();
+    const double first = simulate_steady(program, limits, 1, -1, SmPasses::first).clocks;
+    CAPTURE(i);
+    if (!asynchronous) {
+      CHECK(first == simulate_steady(program, limits, 1, -1).clocks);
+      continue;
+    }
+    // Passes of a block from its start: the third to the tenth.
+    const double passes =
+        (simulate_blocks(program, {}, limits, 1, 10) - simulate_blocks(program, {}, limits, 1, 2)) / 8;
+    CHECK(first == doctest::Approx(passes).epsilon(0.1));
+    ++free;
+  }
+  CHECK(free == 30);
+}

@@ -50,7 +50,7 @@ struct StepQuestion {
   CopySource loads_from = CopySource::l2;  // what threads load to registers
   int local_missed = 0;                    // of a hundred loads of local memory, those that the L1 lacks
   SmFaster faster = SmFaster::none;
-  bool few = false;
+  bool few = false;  // a few passes tell, see SmPasses: for the ratio of two answers
 };
 
 // kernels/NAME/steps.zst, which validate/tools/step_programs.py writes. Read when the first step is asked for. Answers

@@ -90,6 +90,30 @@ TEST_CASE("a GPU with a faster pipe takes fewer clocks, and is not answered with
   CHECK(fast < slow);
 }
 
+TEST_CASE("a unit that is a tenth faster shortens a step as much as a profile that says so") {
+  const StepPrograms programs(kernels / "fused_mma" / "steps.zst");
+  int shorter = 0;
+  for (const int resident : {1, 2, 4}) {
+    StepQuestion question = first_of(kernels / "fused_mma" / "code.json", resident);
+    question.few = true;
+    const double usual = programs.clocks(question, measured_gpu());
+    const auto compare = [&](SmFaster unit, const auto& change) {
+      HardwareProfile faster = measured_gpu();
+      change(*faster.measured);
+      StepQuestion own = question;
+      own.faster = unit;
+      const double clocks = programs.clocks(own, measured_gpu());
+      CHECK(clocks == doctest::Approx(programs.clocks(question, faster)).epsilon(0.01));
+      shorter += clocks < usual;
+    };
+    compare(SmFaster::xu, [](MeasuredRates& rates) { rates.pipes.ex2->value *= sm_faster_by; });
+    compare(SmFaster::fma, [](MeasuredRates& rates) {
+      for (auto* each : {&rates.pipes.ffma, &rates.pipes.fadd, &rates.pipes.fmul}) (*each)->value *= sm_faster_by;
+    });
+  }
+  CHECK(shorter > 2);
+}
+
 TEST_CASE("an instance without a program has no clocks, and a damaged file is refused") {
   CHECK(
       StepPrograms(kernels / "none" / "steps.zst").clocks({.symbol = "f", .warps = 4, .resident = 1}, measured_gpu()) ==

@@ -8,9 +8,9 @@ does; needs nvdisasm where describe finds it. NCU.csv: the same program under
 
     ncu --csv --kernel-name-base mangled --print-kernel-base mangled --cache-control all --metrics sm__cycles_active.sum -k regex:REGEX
 
-Prints a line a forward launch without missing values: error by the machine code on a simulated SM (no program: by the network), and by
-the network; then the mean and the worst of each group of kernels. Exit status 2 where the launches of both are not the same, or none
-could be compared. Needs the Python module yaml."""
+Prints a line a forward launch without missing values: error by the machine code on a simulated SM, and by a synthesised program
+(twice the same where describe writes no code); then the mean and the worst of each group of kernels. Exit status 2 where the launches of
+both are not the same, or none could be compared. Needs the Python module yaml."""
 import argparse
 import csv
 import json
@@ -101,7 +101,7 @@ def main():
             print(group, *(sizes[key] for key in ("batch", "heads_q", "heads_kv", "q_len", "kv_len", "head_dim", "mask")),
                   *(f"{100 * error:+.1f} %" for error in row))
     for group, rows in errors.items():
-        for name, column in (("simulated", 0), ("network", 1)):
+        for name, column in (("machine code", 0), ("synthesised", 1)):
             all_of = [abs(row[column]) for row in rows]
             print(f"{group}: {name}, {len(rows)} launches, mean {100 * sum(all_of) / len(rows):.1f} %, worst {100 * max(all_of):.1f} %")
     return 0 if errors else 2

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/checked.h"
-#include "base/contains.h"
 #include "predict/grid/block_order.h"
 #include "predict/grid/issue_order.h"
 #include "predict/point/code_of.h"

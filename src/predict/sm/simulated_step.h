@@ -37,7 +37,7 @@ class SimulatedSteps {
  private:
   // Clocks more for what threads load from memory to registers.
   double loads_later(std::int64_t resident, Inputs inputs) const;
-  double shorter() const;
+  double shorter() const;  // see shorter_
 
   const LaunchAtSm& launch_;
   const StepQuestion question_;

@@ -1,10 +1,8 @@
 #include "predict/sm/step_time.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <array>
 #include <optional>
-#include <utility>
 
 #include "predict/l2/around_products.h"
 #include "predict/point/mechanisms.h"
@@ -43,7 +41,7 @@ Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatenc
     return {.demand = {d.smem, scheduler_clocks},
             .delay = warps.round(static_cast<std::int64_t>(together)) - d.smem - scheduler_clocks};
   }
-  // An ideal kernel of tensor cores.
+  // An ideal kernel of tensor cores, or one whose profile lacks a rate that the simulation needs.
   Network network{.demand = {std::max({d.tensor, d.smem, d.threads}), std::max(d.xu, d.fma_scores), d.alu,
                              d.fma_outputs, d.leaving},
                   .delay = latency.between,
@@ -64,7 +62,7 @@ struct Groups {
     network = customer(of, part, latency_of(of, steps, inputs), static_cast<double>(together));
   }
   double round(std::int64_t blocks) const { return network.round(blocks * customers); }
-  // Clocks of a block by itself whose warps go through a step together, one phase after the other.
+  // Clocks of a block by itself whose warps go through a step together, one phase after the other: of any launch.
   double one_after_the_other() const {
     double clocks = network.delay;
     for (const double each : network.demand) clocks += static_cast<double>(customers) * each;

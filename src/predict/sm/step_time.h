@@ -1,7 +1,7 @@
-// Clocks of one multiprocessor. What a block's step asks of each unit follows from the counts and the descriptor; how
-// steps of several warpgroups and blocks overlap follows from mean-value analysis of a closed queueing network: every
-// group that goes at its own pace is a customer that visits the matrix path, the special-function, the fp32 and the
-// integer pipe in turn (Reiser and Lavenberg, J. ACM 27(2), 1980). Rates are microbenchmarks' (hardware/measured.h).
+// Clocks of one multiprocessor. Steps of kernels on tensor cores are simulated. Ideal kernels, products of threads and
+// blocks without products have no instructions of tensor cores: what their steps ask of each unit follows from the
+// counts, and how groups that go at their own pace share the units from mean-value analysis of a closed queueing
+// network (Reiser and Lavenberg, J. ACM 27(2), 1980). Rates are microbenchmarks' (hardware/measured.h).
 #pragma once
 
 #include <array>
