@@ -15,14 +15,6 @@
 
 namespace tilescope::sm_state {
 
-// How groups of warps that nothing holds together begin: a group, clocks from one to the next.
-struct Apart {
-  int warps = 1;
-  Ticks clocks = 0;
-  bool as_later = true;  // see SmSteady
-  bool stays = false;    // the first passes count, see SmPasses
-};
-
 // `detailed`: what warps wait for is counted, and events can be kept; else clocks alone.
 template <bool detailed>
 class Sm {
@@ -50,7 +42,7 @@ class Sm {
     }
     used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
     for (Barrier& barrier : barriers_) barrier.waiting.reserve(static_cast<std::size_t>(program.warps));
-    start_turns();
+    start_turns(code_, barriers_);
   }
 
   double run_blocks() {
@@ -350,14 +342,6 @@ class Sm {
       warp.copied_later.add(std::max(later_copies(warp), now_ + op.stall));
     }
     if (op.effect == SmEffect::product && op.count > 0) warp.groups.add(warp.products.issued);
-  }
-
-  // The first warpgroup of each block has the first turn.
-  void start_turns() {
-    for (const SmOperation& op : code_.operations)
-      if (op.number == SmOperation::turn && op.effect == SmEffect::barrier_sync)
-        for (int block = 0; block < blocks_; ++block)
-          barriers_[static_cast<std::size_t>(block * block_barriers + first_turn)].arrived = op.count - group_warps;
   }
 
   void arrive(const SmOperation& op, Warp& warp) {

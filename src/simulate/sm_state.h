@@ -21,6 +21,14 @@ static_assert((ticks_a_clock & (ticks_a_clock - 1)) == 0);
 
 using Waits = std::array<Ticks, sm_waits>;
 
+// How groups of warps that nothing holds together begin: a group, clocks from one to the next.
+struct Apart {
+  int warps = 1;
+  Ticks clocks = 0;
+  bool as_later = true;  // see SmSteady
+  bool stays = false;    // the first passes count, see SmPasses
+};
+
 // Ends of the last groups, oldest first.
 struct Groups {
   std::array<Ticks, most_groups> ends{};

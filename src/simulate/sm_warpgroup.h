@@ -28,4 +28,12 @@ inline bool complete(std::span<Warp> warpgroup, std::int64_t number) {
   return true;
 }
 
+// The first warpgroup of each block has the first turn.
+inline void start_turns(const SmCode& code, std::span<Barrier> barriers) {
+  for (const SmOperation& op : code.operations)
+    if (op.number == SmOperation::turn && op.effect == SmEffect::barrier_sync)
+      for (std::size_t first = first_turn; first < barriers.size(); first += block_barriers)
+        barriers[first].arrived = op.count - group_warps;
+}
+
 }  // namespace tilescope::sm_state

@@ -44,7 +44,7 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
     for (const double gone : {0.0, 0.3, 0.7, 0.99, 1.0}) {
       const MemoryWait some = memory_wait(again.launches[0], ramp, hz, gone);
       CAPTURE(gone);
-      CHECK(some.warm + some.clocks / hz >= last * 0.97);  // orders in which tiles come are drawn
+      CHECK(some.warm + some.clocks / hz >= last * 0.96);  // orders in which tiles come are drawn
       CHECK(some.cold == doctest::Approx(memory_wait(again.launches[0], ramp, hz, 1).cold));
       last = some.warm + some.clocks / hz;
     }
