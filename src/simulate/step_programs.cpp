@@ -77,7 +77,8 @@ void make_faster(SmFaster what, std::vector<SmOperation>& code, SmLimits& limits
                     : what == SmFaster::alu  ? SmPart::alu
                                              : SmPart::none;
   for (SmOperation& op : code) {
-    if (part != SmPart::none && op.part == part) shorten(op.busy);
+    if (part != SmPart::none && op.part == part)
+      for (Ticks* each : {&op.busy, &op.holds_product, &op.slower}) shorten(*each);
     if (what == SmFaster::shared) {
       shorten(op.shared), op.shared_part /= sm_faster_by;
       if (op.part == SmPart::memory) shorten(op.busy);

@@ -103,7 +103,7 @@ TEST_CASE("a unit that is a tenth faster shortens a step as much as a profile th
       StepQuestion own = question;
       own.faster = unit;
       const double clocks = programs.clocks(own, measured_gpu());
-      CHECK(clocks == doctest::Approx(programs.clocks(question, faster)).epsilon(0.01));
+      CHECK(clocks == doctest::Approx(programs.clocks(question, faster)).epsilon(0.001));
       shorter += clocks < usual;
     };
     compare(SmFaster::xu, [](MeasuredRates& rates) { rates.pipes.ex2->value *= sm_faster_by; });
