@@ -19,10 +19,10 @@ LaunchCounts launch_counts(const TileCounts& tiles, MemoryTraffic memory) {
 
 double moved(const LaunchCounts& counts, Boundary boundary) { return moved(counts.traffic, boundary); }
 
-double read_from_memory(const LaunchCounts& counts, ArrayId id) {
+double read_from(Boundary level, const LaunchCounts& counts, ArrayId id) {
   double bytes = 0;
   for (const Term& term : counts.terms)
-    if (term.array == static_cast<int>(id) && term.boundary == Boundary::hbm && term.direction == Direction::read)
+    if (term.array == static_cast<int>(id) && term.boundary == level && term.direction == Direction::read)
       bytes += static_cast<double>(term.bytes);
   return bytes;
 }

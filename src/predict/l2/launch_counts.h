@@ -23,8 +23,8 @@ using Launches = std::span<const LaunchCounts>;  // of the schedule's launches
 // Bytes over a boundary, both ways.
 double moved(const LaunchCounts& counts, Boundary boundary);
 
-// Bytes of an array that memory brings.
-double read_from_memory(const LaunchCounts& counts, ArrayId id);
+// Bytes of an array that a level serves inwards: memory, the L2.
+double read_from(Boundary level, const LaunchCounts& counts, ArrayId id);
 
 // Whether an earlier launch writes the array.
 bool from_earlier_launch(const BoundIsland& bound, ArrayId id);

@@ -135,11 +135,8 @@ double missed_loads(const LaunchAtSm& launch, Inputs inputs) {
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     if (!bound.streams(id) || in_shared_memory(bound, id)) continue;
-    double read = 0;
-    for (const Term& term : launch.counts.terms)
-      if (term.array == static_cast<int>(i) && term.boundary == Boundary::l2 && term.direction == Direction::read)
-        read += static_cast<double>(term.bytes);
-    const double from_memory = from_earlier_launch(bound, id) ? 0 : read_from_memory(launch.counts, id);
+    const double read = read_from(Boundary::l2, launch.counts, id),
+                 from_memory = from_earlier_launch(bound, id) ? 0 : read_from(Boundary::hbm, launch.counts, id);
     if (read > 0) least = std::min(least.value_or(1), from_memory / read);
   }
   return std::min(1.0, (1 + blocks_side_by_side(launch)) / 2 * least.value_or(0));

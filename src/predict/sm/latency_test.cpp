@@ -89,7 +89,7 @@ TEST_CASE(
         for (const Term& term : launch.counts.terms)
           if (term.array == static_cast<int>(m) && term.boundary == Boundary::l2 && term.direction == Direction::read)
             read += static_cast<double>(term.bytes);
-        CHECK(missed == doctest::Approx(read > 0 ? read_from_memory(launch.counts, m) / read : 0));
+        CHECK(missed == doctest::Approx(read > 0 ? read_from(Boundary::hbm, launch.counts, m) / read : 0));
         (missed > 0 ? from_memory : found) += 1;
       }
     }

@@ -38,7 +38,7 @@ std::array<RoundWaits, 2> round_waits(const BoundIsland& bound, const LaunchCoun
     if (!id) continue;
     const auto times = static_cast<double>(number_for(bound, loads.times)),
                read = static_cast<double>(touched_bytes(bound, *id, {}));
-    const double readers = readers_at_once(bound, counts, *id), missed = read_from_memory(counts, *id);
+    const double readers = readers_at_once(bound, counts, *id), missed = read_from(Boundary::hbm, counts, *id);
     const bool produced = from_earlier_launch(bound, *id);
     for (const Inputs inputs : {Inputs::in_memory, Inputs::in_l2}) {
       RoundWaits& waits = all[static_cast<std::size_t>(inputs)];

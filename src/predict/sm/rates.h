@@ -40,14 +40,13 @@ class SmRates {
   double l2_few_lines = of(m_.l2.read_few_lines);
 
   // Clocks of a load: that hits in the L2, by the partition that has the line, and where partitions are alike; from
-  // memory; of spilled registers. copy_: from the issue of a tile's copy to its arrival.
+  // memory. copy_: from the issue of a tile's copy to its arrival.
   double l2_latency = (of(m_.l2.latency_near) + of(m_.l2.latency_far)) / 2;
   double l2_near = m_.l2.latency_near ? of(m_.l2.latency_near) : l2_latency;
   double l2_far = m_.l2.latency_far ? of(m_.l2.latency_far) : l2_latency;
   double hbm = clocks(m_.hbm.latency);
   double copy_l2 = clocks(m_.tma.latency_l2);
   double copy_hbm = m_.tma.latency_hbm ? clocks(m_.tma.latency_hbm) : hbm;
-  double local_latency = of(m_.local.latency), local_latency_l1 = of(m_.local.latency_l1);
   double far_memory() const { return hbm + l2_far - l2_latency; }  // loads of many lines from memory
 
   // Clocks from the end of a block to the start of the next; block_beside: where a unit has room for many.

@@ -72,7 +72,7 @@ TEST_CASE("every block that reads a tile in flight waits for memory; the expecta
       }
       const double readers = static_cast<double>(together) / static_cast<double>(tiles.size());
       const double all = static_cast<double>(order.size()) * 64 * 128 * 2;  // bytes of this array that blocks load
-      expected += 2 * std::min(1.0, read_from_memory(stages.counts[qk], id) * readers / all);
+      expected += 2 * std::min(1.0, read_from(Boundary::hbm, stages.counts[qk], id) * readers / all);
     }
     const auto by_inputs = round_waits(bound, stages.counts[qk]);
     const RoundWaits& waits = by_inputs[static_cast<std::size_t>(Inputs::in_memory)];
