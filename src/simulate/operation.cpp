@@ -49,6 +49,10 @@ constexpr double meeting = 20, met = 11.4, system_register = 29;
 
 constexpr int warp_threads = 32;
 
+// Microbenchmark on an H200, warps of one scheduler to four: clocks that 512 bytes of a warp take by themselves, loaded
+// from shared memory and stored there (validate/tools/sm_rules/matrices_beside.cu).
+constexpr double quarter_bytes = 512, quarter_loads = 8.83, quarter_stores = 10.4;
+
 // Microbenchmark on an H100, up to 64 stores, local stores or sums of 16 bytes a thread, then a load of shared memory
 // (validate/tools/sm_rules/leaving.cu): what leaves an SM is out of the way of later accesses while no more than this
 // waits. The same: what one SM adds to memory while others do not, 4 or 16 bytes a thread.
@@ -167,6 +171,8 @@ SmMachine::SmMachine(const HardwareProfile& hardware, CopySource source) : parts
   limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
   if (rates.sync.mbarrier_passed)
     limits_.phase_latency = ticks(std::max(0.0, rates.sync.mbarrier_passed->value - phase_loop));
+  if (rates.sync.mbarrier && rates.sync.mbarrier_passed)
+    limits_.phase_release = ticks(std::max(0.0, rates.sync.mbarrier->value - rates.sync.mbarrier_passed->value));
   limits_.queue = memory_queue, limits_.products = products_under_way;
   limits_.branch = ticks(taken_branch);
 }
@@ -281,6 +287,10 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     op.effect = SmEffect::product_wait;
     op.count = number_in(operand_of(instruction, instruction.operands.size() - 1));
   }
+  const OpcodeRow& row = opcode_row(instruction.opcode);
+  if (row.memory == CodeMemory::shared && (row.kind == K::load || row.kind == K::store))
+    op.quarter = ticks(warp_threads * bytes_of_thread(instruction) / quarter_bytes *
+                       (row.kind == K::load ? quarter_loads : quarter_stores));
   add_held(op);
   return op;
 }

@@ -39,6 +39,8 @@ enum class SmEffect : std::uint8_t {
   none,
   barrier_sync,    // of `number`, for `count` warps
   barrier_arrive,  // the same, without waiting
+  phase_wait,      // of mbarrier `number`, at which warps of another role arrive: see SmBeside
+  phase_arrive,    // at it, once a pass
   copy,            // from global to shared memory
   load,            // from the L2 to registers
   copy_group,      // LDGDEPBAR: earlier copies of the warp are a group, which holds scoreboard `number`
@@ -66,6 +68,7 @@ struct SmOperation {
   Ticks stall = ticks_a_clock;  // until the warp's next instruction
   Ticks busy = 0;               // of the part
   Ticks shared = 0;             // of the SM's shared memory
+  Ticks quarter = 0;            // of the way there of its quarter of the SM
   Ticks latency = 0;            // from issue, or from the start in the queue, to the result
   Ticks operands = 0;           // until the registers that it reads may be written
   Ticks holds_product = 0;      // that it holds up the matrix products of the same scheduler: mma.sync
@@ -91,6 +94,7 @@ struct SmLimits {
   int schedulers = 4;
   Ticks barrier_slot = 0, barrier_latency = 0;              // an arrival; from the last one to the release
   Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
+  Ticks phase_release = 0;                                  // from the last arrival there to the test's success
   Ticks copy_latency = 0;                                   // of a copy
   Ticks copies_later = 0;                                   // see SmSteady::as_later; 0: not asked
   Ticks loads_later = 0;                                    // of a load to registers: beyond the latency of the L2

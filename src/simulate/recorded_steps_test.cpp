@@ -13,7 +13,7 @@
 
 #include "kernel/code/sass/operands.h"
 #include "kernel/code/testdata/test_kernels.h"
-#include "simulate/simulated_sm.h"
+#include "simulate/simulated_sm_meetings.h"
 #include "simulate/simulation.h"
 #include "simulate/step_text.h"
 

@@ -4,13 +4,17 @@
 #include <algorithm>
 
 #include "simulate/sm.h"
+#include "simulate/sm_barriers.h"
 #include "simulate/sm_code.h"
 #include "simulate/sm_counts.h"
 #include "simulate/sm_order.h"
 #include "simulate/sm_period.h"
+#include "simulate/sm_phases.h"
 #include "simulate/sm_shared_path.h"
 #include "simulate/sm_waits.h"
 #include "simulate/sm_warpgroup.h"
+#include "simulate/sm_warps.h"
+#include "simulate/sm_way_in.h"
 #include "simulate/state_hash.h"
 
 namespace tilescope::sm_state {
@@ -22,30 +26,25 @@ class Sm {
   // `passes`: of each warp, before it goes on to the end of a block; 0: without end.
   Sm(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks, std::int64_t passes,
      int event_passes, const Apart& apart = {})
-      : code_(program.code, ends),
+      : code_(program.code, ends, program.beside),
         most_(passes),
         warps_a_block_(program.warps),
+        beside_warps_(program.beside.warps),
         limits_(limits),
         blocks_(blocks),
         event_passes_(event_passes),
-        warps_(static_cast<std::size_t>(program.warps * blocks)),
-        barriers_(static_cast<std::size_t>(blocks * block_barriers)),
+        warps_(warps_of(program, code_, blocks, apart)),
+        own_(static_cast<std::size_t>(program.warps * blocks)),
+        barriers_(code_, blocks, program.warps),
+        phases_(program.beside, blocks),
         counts_{.waited = std::vector<Waits>(program.code.size())},
         as_later_(apart.as_later),
         stays_(apart.stays) {
-    for (std::size_t i = 0; i < warps_.size(); ++i) {
-      warps_[i].index = static_cast<int>(i), warps_[i].block = static_cast<int>(i) / program.warps;
-      warps_[i].op = code_.operations.data();
-      warps_[i].issued = warps_[i].started = static_cast<std::int64_t>(i) / apart.warps * apart.clocks;
-      schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(&warps_[i]);
-      prepare(warps_[i], 0);
-    }
+    for (Warp& warp : warps_) scheduler_of(warp).warps.push_back(&warp), prepare(warp, 0);
     used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
-    for (Barrier& barrier : barriers_) barrier.waiting.reserve(static_cast<std::size_t>(program.warps));
-    start_turns(code_, barriers_);
   }
 
-  double run_blocks() {
+  double run_blocks(SmWhole whole) {
     for (Mark last; finished_ < std::ssize(warps_);) {
       const std::int64_t before = warps_[0].passes;
       advance();
@@ -54,26 +53,33 @@ class Sm {
       const std::int64_t more = leave_out(warps_, most_, mark.same(last, as_later_));
       passes_ += more * std::ssize(warps_), left_out_ += more * (mark.clock - last.clock), last = mark;
     }
-    return static_cast<double>(longest_ + left_out_) / static_cast<double>(ticks_a_clock);
+    const Ticks clocks = whole == SmWhole::last_warp ? longest_ : all_warps_ / std::ssize(warps_);
+    return static_cast<double>(clocks + left_out_) / static_cast<double>(ticks_a_clock);
   }
 
   // Whether no warp would have waited longer, and no state have repeated elsewhere, were copies later.
-  bool as_later() const { return asks_later() && as_later_; }
+  bool as_later() const { return way_in_.asks_later() && as_later_; }
 
   SmSteady run() {
     SmSteady steady;
     const Mark from = find_period(steady);
     steady.as_later = as_later();
     const auto done =
-        static_cast<double>(issued_of_loop(warps_, passes_, code_) - from.issued) / static_cast<double>(code_.length());
+        static_cast<double>(issued_of_loop(own(), passes_, code_) - from.issued) / static_cast<double>(code_.length());
     steady.passes = std::llround(done) / warps_a_block_;
     steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
                     (static_cast<double>(ticks_a_clock) * done);
+    if (own_ < warps_.size()) steady.beside_clocks = beside_clocks(warps_[own_]);
     if (detailed) count_period(std::max<std::int64_t>(1, std::llround(done)), steady);
     return steady;
   }
 
  private:
+  double beside_clocks(const Warp& warp) const {
+    const double part = static_cast<double>(warp.next - code_.end) / static_cast<double>(code_.beside_end - code_.end);
+    return static_cast<double>(now_) / static_cast<double>(ticks_a_clock) / (static_cast<double>(warp.passes) + part);
+  }
+
   // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
   // where it does not repeat in time, the one after settling.
   Mark find_period(SmSteady& steady) {
@@ -102,7 +108,7 @@ class Sm {
   // The first warp has ended a pass.
   Mark mark_now() {
     if (!detailed) step_all(now_);
-    return {state_now(false), asks_later() ? state_now(true) : 0, now_, issued_of_loop(warps_, passes_, code_)};
+    return {state_now(false), way_in_.asks_later() ? state_now(true) : 0, now_, issued_of_loop(own(), passes_, code_)};
   }
 
   // Runs through another period, and counts what is busy and what warps wait for.
@@ -127,8 +133,10 @@ class Sm {
 
   // Something is issued, or found to wait longer.
   void advance() {
-    const Turn turn = next_turn({schedulers_.data(), used_}, limits_.barrier_slot + limits_.barrier_latency, warps_[0],
-                                code_.loop_end);
+    const Ticks barrier = limits_.barrier_slot + limits_.barrier_latency;
+    const Turn turn =
+        next_turn({schedulers_.data(), used_}, phases_.empty() ? barrier : std::min(barrier, limits_.phase_release),
+                  warps_[0], code_.loop_end);
     Scheduler& scheduler = schedulers_[turn.scheduler];
     if (scheduler.next >= never) wait_for_ever();
     if constexpr (detailed) step_all(scheduler.next);
@@ -226,28 +234,33 @@ class Sm {
     Ticks until = start + op.busy;
     if (op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, warp, now);
-    if (op.effect == SmEffect::copy) until = copy(op, warp, start);
-    if (op.effect == SmEffect::load) start = until = way_in(op, start);
+    if (op.effect == SmEffect::copy) until = way_in_.copy(op, warp, start);
+    if (op.effect == SmEffect::load) start = until = way_in_.take(op, start);
     if (op.holds) hold(warp, op, start);
     if constexpr (detailed)
-      if (keeps_events_) events_.push_back(event_of(warp, now, until));
+      if (keeps_events_ && !warp.beside) events_.push_back(event_of(warp, now, until));
     warp.issued = now;
+    if (op.effect == SmEffect::phase_arrive) end_phase(op, warp);
     scheduler.last = &warp, scheduler.yielded = op.yields;
     const CodeOperation* following = &op + 1;
-    const bool again = ++warp.next == code_.loop_end;
-    if (again) {
+    const bool again = ++warp.next == (warp.beside ? code_.beside_end : code_.loop_end);
+    if (again && warp.beside) {
+      if (warp.passes > 64 * (warps_[0].passes + most_passes)) wait_for_ever();
+      ++warp.passes, warp.next = code_.end, following = &code_.operations[code_.end];
+    } else if (again) {
       ++warp.passes, ++passes_, stops_ = true;
       // Others may go round and round while the first warp waits for ever.
       if (passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes)) wait_for_ever();
       if (most_ == 0 || warp.passes < most_) warp.next = code_.loop, following = &code_.operations[code_.loop];
     }
     if (op.effect != SmEffect::none) add_group(op, warp);
-    if (warp.next == code_.end) {
-      ++finished_, warp.at = never, longest_ = std::max(longest_, now - warp.started), stops_ = true;
+    if (warp.next == code_.end && !warp.beside) {
+      ++finished_, warp.at = never, stops_ = true;
+      longest_ = std::max(longest_, now - warp.started), all_warps_ += now - warp.started;
       return;
     }
     warp.op = following;
-    prepare(warp, op.stall + (again ? limits_.branch : 0));
+    if (op.effect != SmEffect::barrier_sync) prepare(warp, op.stall + (again ? limits_.branch : 0));
     if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp);
   }
 
@@ -255,7 +268,7 @@ class Sm {
   void hold(Warp& warp, const CodeOperation& op, Ticks start) {
     if (op.part == SmPart::memory) start += path_.later(start);
     Ticks& results = warp.boards[op.result_board];
-    results = std::max(results, start + op.latency + local_later(op) + loads_later(op));
+    results = std::max(results, start + op.latency + way_in_.local_later(op) + way_in_.loads_later(op));
     Ticks& operands = warp.boards[op.operand_board];
     operands = std::max(operands, start + op.operands);
   }
@@ -265,10 +278,12 @@ class Sm {
     const std::int64_t number = products.issued++;
     const std::size_t place = Products::place(number);
     products.asked[place] = now_, products.complete[place] = never, products.operations[place] = warp.next;
-    products.events[place] = keeps_events_ ? events_.size() + 1 : 0;
+    products.events[place] = keeps_events_ && !warp.beside ? events_.size() + 1 : 0;
     scheduler.ask(warp, number);
     ++scheduler.queued, ++scheduler.incomplete, stops_ = true;
-    const std::span<Warp> warpgroup = warpgroup_of(warps_, warp, warps_a_block_);
+    const std::span<Warp> all = warps_;
+    const std::span<Warp> warpgroup = warp.beside ? warpgroup_of(all.subspan(own_), warp, beside_warps_)
+                                                  : warpgroup_of(all.first(own_), warp, warps_a_block_);
     if (!complete(warpgroup, number)) return;
     for (const Warp& each : warpgroup) --scheduler_of(each).incomplete;
   }
@@ -294,7 +309,8 @@ class Sm {
   // See SharedPath::add.
   Ticks queue(Scheduler& scheduler, Warp& warp, const CodeOperation& op, const Ticks now) {
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
-    const Ticks start = path_.add(scheduler, warp, op, now, code_.asynchronous, keeps_events_ ? events_.size() + 1 : 0);
+    const bool keeps = keeps_events_ && !warp.beside;
+    const Ticks start = path_.add(scheduler, warp, op, now, code_.asynchronous, keeps ? events_.size() + 1 : 0);
     stops_ = stops_ || scheduler.unserved > now;
     return start;
   }
@@ -319,75 +335,58 @@ class Sm {
       delay<detailed>(warp, warp.copied.until_left(op.count), SmWait::copies);
       as_later_ = as_later_ && whole_clock(warp.copied_later.until_left(op.count)) <= warp.at;
     }
+    if (op.effect == SmEffect::phase_wait && !phases_.over(op, warp))
+      warp.then = warp.at, warp.at = never, ++scheduler_of(warp).waiting;
   }
-
-  // Copies and loads come into the SM one behind the other. Returns when this one has, were it there at once.
-  Ticks way_in(const SmOperation& op, Ticks start) { return copy_free_ = std::max(copy_free_, start) + op.copy; }
-  Ticks copy(const SmOperation& op, Warp& warp, Ticks start) {
-    return warp.copies = std::max(warp.copies, way_in(op, start) + limits_.copy_latency);
-  }
-
-  Ticks loads_later(const SmOperation& op) const { return op.effect == SmEffect::load ? limits_.loads_later : 0; }
-  // What the L1 lacks comes later: each load by as much of that as the part of the loads that it lacks.
-  Ticks local_later(const SmOperation& op) const {
-    return op.missed > 0 ? static_cast<Ticks>(limits_.local_missed * static_cast<double>(op.missed)) : 0;
-  }
-
-  bool asks_later() const { return limits_.copies_later > 0; }
-  Ticks later_copies(const Warp& warp) const { return warp.copies > 0 ? warp.copies + limits_.copies_later : 0; }
 
   void add_group(const SmOperation& op, Warp& warp) const {
     if (op.effect == SmEffect::copy_group) {
       warp.copied.add(std::max(warp.copies, now_ + op.stall));
-      warp.copied_later.add(std::max(later_copies(warp), now_ + op.stall));
+      warp.copied_later.add(std::max(way_in_.later(warp), now_ + op.stall));
     }
     if (op.effect == SmEffect::product && op.count > 0) warp.groups.add(warp.products.issued);
   }
 
-  void arrive(const SmOperation& op, Warp& warp) {
-    const int number = warp.block * block_barriers + barrier_of(op, warp, warps_a_block_);
-    Barrier& barrier = barriers_[static_cast<std::size_t>(number)];
-    barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot;
-    ++barrier.arrived, stops_ = true;
-    if (op.effect == SmEffect::barrier_sync)
-      barrier.waiting.push_back(warp.index), warp.at = never, ++scheduler_of(warp).waiting;
-    if (barrier.arrived < op.count) return;
-    for (const int waiting : barrier.waiting) {
-      Warp& other = warps_[static_cast<std::size_t>(waiting)];
-      prepare(other, op.stall);
-      delay<detailed>(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
-      Scheduler& scheduler = scheduler_of(other);
-      scheduler.next = std::min(scheduler.next, std::max(other.at, now_ + ticks_a_clock)), --scheduler.waiting;
-    }
-    barrier.arrived = 0, barrier.waiting.clear();
-  }
+  void arrive(const SmOperation& op, Warp& warp);
+  void end_phase(const SmOperation& op, const Warp& warp);
+  void release(Warp& warp, Ticks until);
+
+  // Those that run the loop.
+  std::span<const Warp> own() const { return std::span(warps_).first(own_); }
 
   // `with_later`: were copies later.
   std::uint64_t state_now(bool with_later) const {
     StateHash hash(now_, limits_);
     for (const Warp& warp : warps_)
-      hash.add(warp, with_later ? later_copies(warp) : warp.copies, with_later ? warp.copied_later : warp.copied);
-    for (const Barrier& barrier : barriers_) hash.add(barrier.arrived);
+      hash.add(warp, with_later ? way_in_.later(warp) : warp.copies, with_later ? warp.copied_later : warp.copied);
+    barriers_.add_to(hash);
+    phases_.add_to(hash, warps_[0].passes);
+    if (!phases_.empty())
+      for (const Warp& warp : warps_) hash.add(warp.passes - warps_[0].passes);
     for (const Scheduler& scheduler : schedulers_) hash.add(scheduler);
-    path_.add_to(hash, now_), hash.later(copy_free_), hash.later(barrier_free_);
+    path_.add_to(hash, now_), hash.later(way_in_.free()), hash.later(barrier_free_);
     return hash.value();
   }
 
   const SmCode code_;
   const std::int64_t most_;
-  const int warps_a_block_;
+  const int warps_a_block_, beside_warps_;
   const SmLimits limits_;
   const int blocks_, event_passes_;
   std::vector<Warp> warps_;
-  std::vector<Barrier> barriers_;
+  const std::size_t own_;  // of them, the first ones
+  Barriers barriers_;
+  Phases phases_;
   SmCounts counts_;
   std::array<Scheduler, most_schedulers> schedulers_{};
   std::size_t used_ = 0;  // of them, those with warps
   std::vector<SmEvent> events_;
-  Ticks longest_ = 0, left_out_ = 0;  // of a warp that has ended; of passes that were not simulated
-  bool stops_ = false;                // the scheduler that runs on lets others go first
+  Ticks longest_ = 0, all_warps_ = 0;  // of the warps that have ended
+  Ticks left_out_ = 0;                 // of passes that were not simulated
+  bool stops_ = false;                 // the scheduler that runs on lets others go first
   SharedPath path_{limits_};
-  Ticks now_ = 0, copy_free_ = 0, barrier_free_ = 0;
+  WayIn way_in_{limits_};
+  Ticks now_ = 0, barrier_free_ = 0;
   std::int64_t passes_ = 0;  // of all warps
   int finished_ = 0;
   bool as_later_;

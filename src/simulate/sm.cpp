@@ -1,6 +1,6 @@
 #include "simulate/sm.h"
 
-#include "simulate/simulated_sm.h"
+#include "simulate/simulated_sm_meetings.h"
 
 namespace tilescope {
 namespace {
@@ -29,13 +29,13 @@ SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int b
 }
 
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
-                       std::int64_t passes, bool* as_later) {
+                       std::int64_t passes, SmWhole whole, bool* as_later) {
   constexpr std::int64_t few = 16, more = 32;
   if (as_later) *as_later = true;
   const Apart apart = spread_evenly(program, limits, blocks);
   const auto clocks = [&](std::int64_t n) {
     Sm<false> sm(program, ends, limits, blocks, n, -1, apart);
-    const double all = sm.run_blocks();
+    const double all = sm.run_blocks(whole);
     if (as_later) *as_later = *as_later && sm.as_later();
     return all;
   };

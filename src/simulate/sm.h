@@ -19,10 +19,20 @@ struct EnumTable<SmWait> {
 };
 constexpr std::size_t sm_waits = EnumTable<SmWait>::rows.size();
 
+// A pass of warps of another role, again and again: they fill what the loop's warps use. Both wait for each other at
+// mbarriers, at which every warp of one role arrives once a pass.
+struct SmBeside {
+  std::vector<SmOperation> code;
+  int warps = 0;                // of a block
+  int stages = 1;               // that they fill before the loop's warps have emptied the first one
+  std::vector<int> arrivals{};  // of a phase, by number of the mbarrier
+};
+
 // A loop as the warps of a block execute it: a pass, again and again.
 struct SmProgram {
   std::vector<SmOperation> code;
-  int warps = 0;  // of a block
+  int warps = 0;  // of a block, without those of `beside`
+  SmBeside beside{};
 };
 
 // What a block executes before its loop and after it.
@@ -43,6 +53,7 @@ struct SmEvent {
 
 struct SmSteady {
   double clocks = 0;                                // of a pass of each resident block
+  double beside_clocks = 0;                         // of a pass of the warps beside the loop, mean from the start
   bool periodic = false;                            // the state of the SM repeats exactly; else: a mean
   bool as_later = false;                            // no clock differs were each copy later by SmLimits::copies_later
   std::int64_t passes = 0;                          // of blocks, in that period
@@ -62,9 +73,13 @@ enum class SmPasses : std::uint8_t { settled, first, few };
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0,
                          SmPasses counted = SmPasses::settled);
 
-// Clocks from start to end of the longest of `blocks` blocks, which are resident together. Each executes `passes` of
-// the loop; many are extrapolated. `as_later`: see SmSteady.
+// Whose clocks from start to end count: a block that ends does so with its last warp; where it stays for another tile,
+// each warp goes on by itself.
+enum class SmWhole : std::uint8_t { last_warp, mean_warp };
+
+// Clocks from start to end of `blocks` blocks, which are resident together. Each executes `passes` of the loop; many
+// are extrapolated. `as_later`: see SmSteady.
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
-                       std::int64_t passes, bool* as_later = nullptr);
+                       std::int64_t passes, SmWhole whole = SmWhole::last_warp, bool* as_later = nullptr);
 
 }  // namespace tilescope

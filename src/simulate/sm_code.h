@@ -14,22 +14,25 @@ struct CodeOperation : SmOperation {
 };
 
 struct SmCode {
-  SmCode(const std::vector<SmOperation>& program, const SmEnds& ends)
+  SmCode(const std::vector<SmOperation>& program, const SmEnds& ends, const SmBeside& other = {})
       : loop(static_cast<std::uint32_t>(ends.start.size())),
         loop_end(static_cast<std::uint32_t>(loop + program.size())),
-        end(static_cast<std::uint32_t>(loop_end + ends.end.size())) {
-    operations.reserve(end);
-    for (const auto* part : {&ends.start, &program, &ends.end})
+        end(static_cast<std::uint32_t>(loop_end + ends.end.size())),
+        beside_end(static_cast<std::uint32_t>(end + other.code.size())) {
+    operations.reserve(beside_end);
+    for (const auto* part : {&ends.start, &program, &ends.end, &other.code})
       for (const SmOperation& operation : *part) add(operation);
     if (loop_end > loop) operations[loop_end - 1].in_order = true;
-    for (const SmOperation& op : program)
-      asynchronous |= op.effect == SmEffect::product, barriers |= op.effect == SmEffect::barrier_sync;
+    for (const SmOperation& op : program) barriers |= op.effect == SmEffect::barrier_sync;
+    for (const auto* part : {&program, &other.code})
+      for (const SmOperation& op : *part) asynchronous |= op.effect == SmEffect::product;
   }
 
   std::int64_t length() const { return loop_end - loop; }
 
   std::vector<CodeOperation> operations;
-  std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last of all
+  std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last one of a block
+  std::uint32_t beside_end;           // from `end` on: a pass of warps of another role
   bool asynchronous = false;          // products of the pass
   bool barriers = false;              // in the pass
 
@@ -40,8 +43,8 @@ struct SmCode {
     op.result_board = std::min(op.result_board, none), op.operand_board = std::min(op.operand_board, none);
     op.wait_mask = static_cast<std::uint8_t>(op.wait_mask & ((1u << none) - 1));
     op.holds = op.result_board < none || op.operand_board < none;
-    op.in_order =
-        op.part == SmPart::memory || op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive;
+    op.in_order = op.part == SmPart::memory || op.effect == SmEffect::barrier_sync ||
+                  op.effect == SmEffect::barrier_arrive || op.effect == SmEffect::phase_arrive;
   }
 };
 

@@ -1,4 +1,4 @@
-// What a simulated SM remembers of its warps, barriers and schedulers.
+// What a simulated SM remembers of its warps and schedulers.
 #pragma once
 
 #include <algorithm>
@@ -61,11 +61,13 @@ struct Products {
 struct Warp {
   Ticks at = 0;       // earliest issue of the next operation, as far as known
   Ticks issued = 0;   // the operation before
+  Ticks then = 0;     // while it waits for a phase: `at`, but for that
   Ticks started = 0;  // when its block or warpgroup begins
   const CodeOperation* op = nullptr;
   std::uint32_t next = 0;  // number of `op`
   int index = 0, block = 0;
-  Waits causes{};  // of the wait for it, so far; where waits are not counted: that for its part alone
+  bool beside = false;  // of another role than the loop's warps
+  Waits causes{};       // of the wait for it, so far; where waits are not counted: that for its part alone
   std::array<Ticks, IssueControl::no_scoreboard + 1> boards{};
   Ticks copies = 0;           // end of its copies
   Groups copied{}, groups{};  // of copies; of products: how many were issued until the last one
@@ -74,24 +76,13 @@ struct Warp {
   std::int64_t passes = 0, marked = 0;  // `marked`: at the last mark
 };
 
-struct Barrier {
-  int arrived = 0;
-  std::vector<int> waiting{};
-};
-
-// A warpgroup waits for its own turn, and gives the turn to the next one.
-inline int barrier_of(const SmOperation& op, const Warp& warp, int warps_a_block) {
-  if (op.number != SmOperation::turn) return op.number;
-  const int group = warp.index % warps_a_block / group_warps, groups = std::max(1, warps_a_block / group_warps);
-  return first_turn + (op.effect == SmEffect::barrier_sync ? group : (group + 1) % groups);
-}
-
 struct Scheduler {
   std::vector<Warp*> warps{};             // oldest first
   std::array<Ticks, sm_parts> free{};     // when a part takes another operation
   Ticks memory = 0;                       // when the memory queue starts another operation
   std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
   std::size_t queue_at = 0;
+  Ticks quarter = 0;   // when its way to shared memory is free, on the clock that products slow down
   Ticks unserved = 0;  // when the last of them starts that products may hold up
   Ticks products = 0;  // end of asynchronous matrix products that have started
   int queued = 0;      // those that have not

@@ -265,16 +265,18 @@ TEST_CASE("shared memory beside an asynchronous product has what that leaves") {
   product.effect = SmEffect::product, product.count = 1, wait.effect = SmEffect::product_wait;
   SmOperation load = operation(SmPart::memory, 1);
   load.shared = ticks(1);
-  const auto pass = [&](double part) {
-    product.shared_part = part;
+  const auto pass = [&](double part, bool returns) {
+    product.shared_part = part, load.result_board = returns ? 0 : IssueControl::no_scoreboard;
     std::vector<SmOperation> code{product};
     code.insert(code.end(), 40, load), code.push_back(wait);
     SmLimits limits = plain_limits();
     limits.queue = 1;                                     // no accesses of the pass before
     return simulate_steady({code, 4}, limits, 1).clocks;  // four schedulers share it: 160 accesses
   };
-  CHECK(pass(0.5) == doctest::Approx(64 + 160 - 64 / 4.0).epsilon(0.06));
-  CHECK(pass(1) > pass(0.5));
+  // Stores have the half that is left, loads a quarter.
+  CHECK(pass(0.5, false) == doctest::Approx(64 + 160 - 64 / 2.0).epsilon(0.06));
+  CHECK(pass(0.5, true) == doctest::Approx(64 + 160 - 64 / 4.0).epsilon(0.06));
+  for (const bool returns : {false, true}) CHECK(pass(1, returns) > pass(0.5, returns));
 }
 
 TEST_CASE("random programs: never below a pipe's time or a warp's stall counts; clocks add up; more blocks help") {
@@ -342,8 +344,8 @@ TEST_CASE("schedulers that go on alone, and passes that are left out, change no 
     const std::int64_t passes = 3 + below(12);
     std::vector<SmOperation> rows;
     for (std::int64_t pass = 2; pass < passes; ++pass) rows.insert(rows.end(), code.begin(), code.end());
-    CHECK(simulate_blocks({code, warps}, {{}, end}, limits, blocks, passes, &later_loop) ==
-          simulate_blocks({code, warps}, {rows, end}, limits, blocks, 2, &later_rows));
+    CHECK(simulate_blocks({code, warps}, {{}, end}, limits, blocks, passes, SmWhole::last_warp, &later_loop) ==
+          simulate_blocks({code, warps}, {rows, end}, limits, blocks, 2, SmWhole::last_warp, &later_rows));
     CHECK(later_loop == later_rows);
   }
   CHECK(compared > 100);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "kernel/code/sass/kinds.h"
+#include "simulate/roles.h"
 #include "simulate/sm.h"
 #include "simulate/step_text.h"
 #include "simulate/unpack_steps.h"
@@ -68,9 +69,17 @@ void leave_at_once(const StepProgram& program, std::vector<SmOperation>& end) {
   }
 }
 
+void shorten(Ticks& each) { each = std::llround(static_cast<double>(each) / sm_faster_by); }
+
 // Latencies are those of operations' results, of copies and of barriers.
-void make_faster(SmFaster what, std::vector<SmOperation>& code, SmLimits& limits) {
-  const auto shorten = [](Ticks& each) { each = std::llround(static_cast<double>(each) / sm_faster_by); };
+void make_faster(SmFaster what, SmLimits& limits) {
+  if (what != SmFaster::latency) return;
+  for (Ticks* each : {&limits.barrier_latency, &limits.phase_latency, &limits.phase_release, &limits.copy_latency,
+                      &limits.copies_later, &limits.loads_later})
+    shorten(*each);
+}
+
+void make_faster(SmFaster what, std::vector<SmOperation>& code) {
   const auto part = what == SmFaster::tensor ? SmPart::tensor
                     : what == SmFaster::xu   ? SmPart::xu
                     : what == SmFaster::fma  ? SmPart::fma
@@ -85,10 +94,12 @@ void make_faster(SmFaster what, std::vector<SmOperation>& code, SmLimits& limits
     }
     if (what == SmFaster::latency) shorten(op.latency), shorten(op.missed);
   }
-  if (what == SmFaster::latency)
-    for (Ticks* each : {&limits.barrier_latency, &limits.phase_latency, &limits.copy_latency, &limits.copies_later,
-                        &limits.loads_later})
-      shorten(*each);
+}
+
+// Asynchronous ones.
+double products_of(const std::vector<SmOperation>& code) {
+  return static_cast<double>(
+      std::count_if(code.begin(), code.end(), [](const SmOperation& op) { return op.effect == SmEffect::product; }));
 }
 
 // Lines before the first copy.
@@ -209,16 +220,28 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
              ends = asked == Asked::after || asked == Asked::around;
   SmEnds around{begins ? of(program.start) : Operations{}, ends ? of(program.end) : Operations{}};
   if (ends) leave_at_once(program, around.end);
-  SmProgram steps{asked == Asked::before || asked == Asked::after ? Operations{SmOperation{}}
-                  : asked == Asked::masked                        ? of(program.masked)
-                                                                  : of(program.step),
+  const std::vector<StepLine>& lines = asked == Asked::masked ? program.masked : program.step;
+  SmProgram steps{asked == Asked::before || asked == Asked::after ? Operations{SmOperation{}} : of(lines),
                   question.warps};
-  if (question.faster != SmFaster::none) make_faster(question.faster, steps.code, limits);
+  const bool has_beside = !program.beside.empty() && (asked == Asked::step || asked == Asked::masked);
+  if (has_beside) steps.beside = {of(program.beside), program.beside_warps, program.beside_stages};
+  if (question.faster != SmFaster::none) {
+    make_faster(question.faster, limits);
+    for (Operations* code : {&steps.code, &steps.beside.code}) make_faster(question.faster, *code);
+  }
   constexpr int clocks_alone = -1;
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
-    const SmSteady steady =
-        simulate_steady(steps, limits, question.resident, clocks_alone, question.few ? SmPasses::few : SmPasses::first);
+    const SmPasses counted = question.few ? SmPasses::few : SmPasses::first;
+    const auto steady_of = [&](const SmProgram& each) {
+      return simulate_steady(each, limits, question.resident, clocks_alone, counted);
+    };
+    SmSteady steady = steady_of({steps.code, steps.warps});
+    // The slower role sets the pace. What the other one takes from it is left out: see docs/model.md.
+    if (has_beside && steady_of(steps).beside_clocks > steady.clocks) {
+      connect_roles(lines, program.beside, steps);
+      steady = steady_of(steps);
+    }
     if (steady.as_later) learn(from_memory, steady.clocks);
     return steady.clocks;
   }
@@ -226,7 +249,14 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   if (asked != Asked::around) return simulate_blocks(steps, around, limits, question.resident, 1);
   constexpr int passes = 8;
   bool as_later = false;
-  const double all = simulate_blocks(steps, around, limits, question.resident, passes, &as_later);
+  const double all = simulate_blocks(steps, around, limits, question.resident, passes,
+                                     question.stays ? SmWhole::mean_warp : SmWhole::last_warp, &as_later);
+  if (question.stays) {
+    // Products before and after the loop are those of steps that compilers have moved out of it.
+    const double moved = products_of(around.start) + products_of(around.end),
+                 step = simulate_steady(steps, limits, question.resident, clocks_alone, SmPasses::first).clocks;
+    return std::max(0.0, all - (passes + std::round(moved / products_of(steps.code))) * step);
+  }
   const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
   const double clocks = beside(answer(question, Asked::step, hardware));
   if (!as_later) return clocks;

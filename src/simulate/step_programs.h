@@ -22,21 +22,24 @@ struct StepLine {
 };
 
 // A step of a built instance of a kernel, in the order of execution; `masked`: of a tile that a mask cuts, empty where
-// no code differs. What a block executes before and after its steps; empty where not all its warps run these.
+// no code differs. What a block executes before and after its steps; empty where not all its warps run these. `beside`:
+// a step of warps of another role, see SmBeside; empty where none compute.
 struct StepProgram {
-  std::vector<StepLine> step, masked, start, end;
+  std::vector<StepLine> step, masked, start, end, beside;
+  int beside_warps = 0, beside_stages = 1;
   std::vector<Instruction> kinds;  // an instruction of each guard, opcode and modifiers
 
   struct Section {
     std::string_view name;
     std::vector<StepLine> StepProgram::*lines;
   };
-  static const Section sections[4];
+  static const Section sections[5];
 };
 inline constexpr StepProgram::Section StepProgram::sections[] = {{"step", &StepProgram::step},
                                                                  {"masked", &StepProgram::masked},
                                                                  {"start", &StepProgram::start},
-                                                                 {"end", &StepProgram::end}};
+                                                                 {"end", &StepProgram::end},
+                                                                 {"beside", &StepProgram::beside}};
 
 // What a step finds a tenth faster than the profile says.
 enum class SmFaster : std::uint8_t { none, tensor, shared, xu, fma, alu, latency };
@@ -45,6 +48,7 @@ inline constexpr double sm_faster_by = 1.1;
 struct StepQuestion {
   std::string symbol{};  // of the instance
   bool masked = false;
+  bool stays = false;           // the block, for further tiles
   int warps = 0, resident = 0;  // of a block, that run the steps; blocks of the SM
   CopySource copies_from = CopySource::hbm;
   CopySource loads_from = CopySource::l2;  // what threads load to registers

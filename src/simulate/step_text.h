@@ -1,6 +1,6 @@
 // The text of a program of steps, read: sections by name, each a line an instruction: stall count, scoreboards of
-// result and operands, mask of scoreboards, hint to yield, text. A kernel's code has thousands of lines and a hundred
-// kinds of instructions: each kind is read once.
+// result and operands, mask of scoreboards, hint to yield, text. Behind the name "beside" stand warps of a block and
+// stages. A kernel's code has thousands of lines and a hundred kinds of instructions: each kind is read once.
 #pragma once
 
 #include <fmt/format.h>
@@ -48,6 +48,26 @@ inline std::string_view name_of(std::string_view text) {
   return text.substr(0, text.find(' ', start));
 }
 
+// The section whose name, and numbers, the line has; none: it has an instruction, or nothing that is known.
+inline std::vector<StepLine>* section_of(std::string_view line, StepProgram& program) {
+  const std::string_view name = line.substr(0, line.find(' '));
+  const auto named = std::find_if(std::begin(StepProgram::sections), std::end(StepProgram::sections),
+                                  [&](const auto& each) { return each.name == name; });
+  if (named == std::end(StepProgram::sections)) return nullptr;
+  line.remove_prefix(name.size());
+  if (named->lines == &StepProgram::beside) {
+    constexpr int most_warps = 32, most_stages = 64;
+    for (auto [number, most] :
+         {std::pair(&program.beside_warps, most_warps), std::pair(&program.beside_stages, most_stages)}) {
+      line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+      const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), *number);
+      if (error != std::errc{} || *number < 1 || *number > most) return nullptr;
+      line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    }
+  }
+  return line.empty() ? &(program.*named->lines) : nullptr;
+}
+
 // `symbol`: of the instance, for messages. The program points into `text`.
 inline StepProgram read(std::string_view text, const std::filesystem::path& file, const std::string& symbol) {
   StepProgram program;
@@ -57,13 +77,9 @@ inline StepProgram read(std::string_view text, const std::filesystem::path& file
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.find(' ') == line.npos) {
-      const auto named = std::find_if(std::begin(StepProgram::sections), std::end(StepProgram::sections),
-                                      [&](const auto& each) { return each.name == line; });
-      if (named != std::end(StepProgram::sections)) {
-        section = &(program.*named->lines);
-        continue;
-      }
+    if (std::vector<StepLine>* const named = section_of(line, program)) {
+      section = named;
+      continue;
     }
     StepLine& step = section->emplace_back(StepLine{.text = line});
     const bool controlled = take_control(step.text, step.control);
@@ -103,6 +119,12 @@ inline std::vector<SmOperation> operations(const SmMachine& machine, const StepP
     if (by_name && !kind.opcode.ends_with("GMMA")) own = operation;
   }
   return std::move(way).operations();
+}
+
+// Of a pass in lines as above, without sections.
+inline std::vector<SmOperation> operations_of(const SmMachine& machine, std::string_view lines, int warps) {
+  const StepProgram program = read(lines, "text", "text");
+  return operations(machine, program, program.step, warps);
 }
 
 }  // namespace tilescope::step_text

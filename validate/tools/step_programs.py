@@ -6,7 +6,8 @@
 Of each instance in FOLDER/*code.json: a line "# SYMBOL", then sections of a line an instruction (stall count,
 scoreboards set for result and operands, mask of scoreboards waited for, 1 for a hint to yield, text): "step", a pass of the loop over keys that
 no mask cuts, as `inspect --simulate` finds it; "start" and "end", what a block executes before and after the loop, where
-all its warps run the loop; "masked", a pass of a tile that the mask cuts, where code differs. CUBINs must be compiled from
+all its warps run the loop, or what those that do execute for each tile of a block that stays; "masked", a pass of a tile that the mask cuts, where code differs; "beside WARPS STAGES", a step of
+other warps that turn tiles of V over in shared memory, and how many tiles they may be ahead. CUBINs must be compiled from
 the sources in FOLDER: `steps` of code.json notes their hash, and the test `code_json` fails once they have changed.
 """
 import itertools
@@ -18,11 +19,13 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from code_json import arguments_of, evaluated, note_steps  # noqa: E402
-from code_passes import is_mask  # noqa: E402
+from code_passes import is_mask, within  # noqa: E402
+from code_paths import Flow, opcode_count  # noqa: E402
 from simulated_steps import instruction_line  # noqa: E402
 
 HARDWARE = "h200_sxm"  # whose rates the pass does not depend on
 FEW_PRODUCTS = 16  # of a thread; results have more
+KEYS_OF_LDSM, COLUMNS_OF_LDSM = 16, 32  # of one-byte elements, by .x4 with transposition
 
 
 def inspected(program, cubin, symbol, warps, through):
@@ -110,6 +113,60 @@ def step(found, loop, stores):
     return way
 
 
+def addresses_of(found, blocks):
+    """Addresses of the instructions of blocks, one block behind the other."""
+    code = found["code"]
+    every = [each["address"] for each in code["instruction_list"]]
+    of_block = {i: [address for address in every if int(code["blocks"][i]["first"], 16) <= int(address, 16)
+                    <= int(code["blocks"][i]["last"], 16)] for i in set(blocks)}
+    return [address for i in blocks for address in of_block[i]]
+
+
+def way_of_loop(code, flow, loop, most):
+    """Blocks of the way of a pass with the most of the opcodes `most`, in their order; else the shortest one."""
+    header = flow.first[loop["header"]]
+    latches = {i for i in loop["blocks"] if header in code["blocks"][i]["successors"]}
+    def cost(i):
+        counts = flow.counts(i)
+        return ("WARPSYNC.COLLECTIVE" in counts["opcodes"], *(-opcode_count(counts, each) for each in most),
+                counts["instructions"])
+    return flow.best(header, latches, cost)
+
+
+def around_loop(found, loop):
+    """Addresses of what the warps of a loop execute before and after it for each tile of a block that stays."""
+    code, number = found["code"], number_of(found, loop)
+    outer = code["loops"][number]["parent"]
+    if outer is None:
+        return [], []
+    way = way_of_loop(code, Flow(code), code["loops"][outer], ("HGMMA", "QGMMA", "STG"))
+    inside = [place for place, i in enumerate(way) if within(code, i, number)]
+    return addresses_of(found, way[:inside[0]]), addresses_of(found, way[inside[-1] + 1:])
+
+
+def turns_over(found, variant):
+    """(warps, addresses) of a step of the warps that load matrices, turn them over and store them, of the warp with most
+    keys; None: there are none. The loop over steps waits and arrives at mbarriers; loops in it go over keys and columns."""
+    code = found["code"]
+    loops, flow = code["loops"], Flow(code)
+    inner = next((i for i, loop in enumerate(loops) if opcode_count(loop["always"], "STSM") and
+                  not loop["always"]["kinds"].get("matrix") and loop["parent"] is not None), None)
+    if inner is None:
+        return None
+    warps = sum(last - first + 1 for role in loops[inner]["roles"] for first, last in code["roles"][role]["warps"])
+    nest = [inner]
+    while not any(opcode_count(code["blocks"][i]["counts"], "SYNCS") for i in loops[nest[-1]]["blocks"]):
+        nest.append(loops[nest[-1]]["parent"])
+    columns = -(-variant["head_dim"] // (COLUMNS_OF_LDSM * opcode_count(loops[inner]["always"], "LDSM")))
+    passes = [columns, -(-variant["tile_kv"] // (KEYS_OF_LDSM * warps))][-len(nest[1:]):]
+    way = way_of_loop(code, flow, loops[nest[-1]], ("STSM",))
+    for loop, times in zip(nest, passes):  # from the innermost one outwards
+        inside = [place for place, i in enumerate(way) if code["blocks"][i]["loop"] in nest[:nest.index(loop) + 1]]
+        first, last = inside[0], inside[-1] + 1
+        way = way[:first] + way[first:last] * times + way[last:]
+    return warps, addresses_of(found, way)
+
+
 def multiplies(kernel):
     """Whether it has matrix products, as far as its passes tell."""
     passes = kernel.get("passes") or {}
@@ -165,12 +222,19 @@ def main():
             start, masked_pass = peeled(found, loop)
             if start and loop.get("end") and not products(found, loop["end"]):
                 text += section("start", found, start) + section("end", found, loop["end"])
+            elif "start" not in loop:
+                start, end = around_loop(found, loop)
+                if start and end:
+                    text += section("start", found, start) + section("end", found, end)
             cut = masks(found, loop)
             if masked_pass:
                 text += section("masked", found, masked_pass)
             elif cut:
                 found = through(always + cut)
                 text += section("masked", found, step(found, same_loop(found, loop), stores))
+            beside = turns_over(found, kernel["variant"]) if "variant" in kernel else None
+            if beside:
+                text += section(f"beside {beside[0]} {kernel['variant']['stages']}", found, beside[1])
         place = file.with_name(file.name.replace("code.json", "steps.zst"))
         if text:
             size = f"--stream-size={len(text.encode())}"  # which the reader asks for

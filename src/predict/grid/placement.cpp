@@ -110,26 +110,11 @@ class Device {
   double busy_ = 0;
 };
 
-// A step where so many blocks are at theirs, between the whole numbers.
-double step_between(const BlockClocks& clocks, double blocks) {
-  const auto low = static_cast<std::size_t>(std::max(1.0, blocks)) - 1,
-             high = std::min(low + 1, clocks.step.size() - 1);
-  const double part = std::max(0.0, blocks - 1 - static_cast<double>(low));
-  return clocks.step[low] + part * std::max(0.0, clocks.step[high] - clocks.step[low]);
-}
-
 }  // namespace
 
 double BlockClocks::of_block(double steps, std::int64_t resident) const {
   if (steps <= 0 && empty >= 0) return empty;
-  double clocks = steps * step[static_cast<std::size_t>(resident - 1)] + fixed;
-  if (!apart || resident < 2 || clocks <= 0) return clocks;
-  // Of the blocks, those at their steps: as many as the part of its time that a block is.
-  for (int i = 0; i < 40; ++i) {
-    const double busy = static_cast<double>(resident) * (clocks - fixed) / clocks;
-    clocks = (clocks + steps * step_between(*this, std::min(busy, static_cast<double>(resident))) + fixed) / 2;
-  }
-  return clocks;
+  return steps * step[static_cast<std::size_t>(resident - 1)] + fixed;
 }
 
 Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident,
@@ -163,7 +148,6 @@ Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t uni
   const std::int64_t waves = blocks / (units * resident), left = blocks % (units * resident);
   const auto time_of = [&](std::int64_t on_a_unit) {
     if (on_a_unit == 0) return 0.0;
-    if (clocks.apart) return clocks.of_block(steps, on_a_unit);
     const double now = clocks.step[static_cast<std::size_t>(on_a_unit - 1)];
     return full > 0 ? work * now / full : work;
   };

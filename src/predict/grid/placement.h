@@ -15,7 +15,6 @@ struct BlockClocks {
   std::array<double, most_resident> step{};  // clocks of one step of each of them
   double fixed = 0;                          // clocks a block takes beside its steps, with all places taken
   double empty = -1;                         // clocks of a block without a step, which loads nothing; < 0: `fixed`
-  bool apart = false;       // blocks of a unit are out of step: in the fixed part of one the others go faster
   double oldest_first = 0;  // how far blocks of a unit do not share it evenly (0) but the oldest is served first (1)
 
   // A block of so many steps on a unit that always holds `resident` blocks.

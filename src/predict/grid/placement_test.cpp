@@ -17,28 +17,6 @@ BlockClocks shared(double alone, std::int64_t resident) {
   return clocks;
 }
 
-// Simulates the blocks of one SM in small time steps. Each block waits for `fixed`, then executes its step at a rate
-// that depends on the number of blocks in their steps.
-double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, double dt) {
-  struct Block {
-    double waits, work;
-  };
-  std::vector<Block> on;
-  int started = 0;
-  double time = 0;
-  for (; started < blocks || !on.empty(); time += dt) {
-    // Blocks of the first round start one after another, so that later blocks are out of step.
-    while (static_cast<int>(on.size()) < resident && started < blocks)
-      on.push_back({clocks.fixed * (started < resident ? 0.3 * started : 1.0), 1}), ++started;
-    const auto working = std::count_if(on.begin(), on.end(), [](const Block& block) { return block.waits <= 0; });
-    for (Block& block : on)
-      if (block.waits > 0) block.waits -= dt;
-      else block.work -= dt / clocks.step[static_cast<std::size_t>(working - 1)];
-    std::erase_if(on, [](const Block& block) { return block.work <= 0; });
-  }
-  return time;
-}
-
 // Simulates a launch in small time steps and advances every block separately.
 double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units, std::int64_t resident,
                       const BlockClocks& clocks, double dt) {
@@ -122,22 +100,6 @@ TEST_CASE("a launch without blocks takes no time") {
   clocks.step.fill(1);
   CHECK(place_blocks({}, 4, 2, clocks).clocks == 0);
   CHECK(place_equal_blocks(0, 10, 4, 2, clocks).clocks == 0);
-}
-
-TEST_CASE("a block out of step advances faster while other blocks wait") {
-  BlockClocks clocks;
-  for (int j = 0; j < most_resident; ++j) clocks.step[static_cast<std::size_t>(j)] = 1000 * (1 + 0.7 * j);
-  for (const double fixed : {300.0, 1500.0, 4000.0}) {
-    CAPTURE(fixed);
-    clocks.fixed = fixed, clocks.apart = false;
-    const double in_step = clocks.of_block(1, 3);
-    clocks.apart = true;
-    CHECK(clocks.of_block(1, 1) == 1000 + fixed);
-    CHECK(clocks.of_block(1, 3) < in_step);
-    CHECK(clocks.of_block(1, 3) >= 1000 + fixed);
-    CHECK(clocks.of_block(1, 3) * 200 / 3 ==
-          doctest::Approx(unit_by_small_steps(clocks, 3, 200, 2)).epsilon(0.15));  // mean number of blocks; no queue
-  }
 }
 
 TEST_CASE("of two blocks on an SM the older one finishes first, and the next block starts beside the younger one") {

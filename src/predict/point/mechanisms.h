@@ -17,7 +17,6 @@ enum class Mechanism : std::uint8_t {
   load_waits,
   // blocks
   oldest_first,
-  blocks_apart,
   first_together,
   block_ends,
   around_products,
@@ -49,7 +48,6 @@ struct EnumTable<Mechanism> {
                    "operations of a step wait for the results before them, and warps for barriers"},
       MechanismRow{M::load_waits, "load-waits", "threads wait for what they load themselves"},
       MechanismRow{M::oldest_first, "oldest-first", "blocks of an SM do not share it evenly"},
-      MechanismRow{M::blocks_apart, "blocks-apart", "in the start and end of one block the others go faster"},
       MechanismRow{M::first_together, "first-together", "the warps of a block go through the first step together"},
       MechanismRow{M::block_ends, "block-ends",
                    "a block's own instructions, loads and first copy before its steps, its instructions after them"},

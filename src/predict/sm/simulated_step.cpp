@@ -176,7 +176,13 @@ SimulatedEnds SimulatedSteps::ends(Inputs inputs) const {
   far.copies_from = CopySource::hbm;
   SimulatedEnds ends{.lead = programs.before(question_, bound.hardware),
                      .trail = programs.after(question_, bound.hardware)};
-  if (ends.lead <= 0 || bound.how.load().bulk) return ends;
+  if (ends.lead <= 0) return ends;
+  if (bound.how.load().bulk) {
+    StepQuestion tile = question_;
+    tile.stays = bound.how.persistent;
+    if (tile.stays) ends.around = programs.around(tile, bound.hardware);
+    return ends;
+  }
   const double missed = missed_part(launch_, inputs);
   ends.around = (1 - missed) * programs.around(question_, bound.hardware);
   if (missed > 0) ends.around += missed * programs.around(far, bound.hardware);

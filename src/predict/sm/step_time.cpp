@@ -105,10 +105,12 @@ void add_ends(const Groups& groups, const SimulatedEnds& ends, SmStep& step) {
   const double under_last = groups.part.tensor * last_product_share(bound);
   double& fixed = step.clocks.fixed;
   // Threads that stage operands in rounds have no copy under way before the first: a round's waits have all of it.
-  fixed = ends.around > 0 ? start + ends.around
-          : stays         ? std::max(0.0, copy - under_last)
-                          : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
-  if ((stays || groups.customers > 1) && at_work(bound, Mechanism::first_together))
+  const bool simulated = stays && ends.around > 0;
+  fixed = simulated         ? ends.around + std::max(0.0, copy - ends.trail)
+          : ends.around > 0 ? start + ends.around
+          : stays           ? std::max(0.0, copy - under_last)
+                            : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
+  if (!simulated && (stays || groups.customers > 1) && at_work(bound, Mechanism::first_together))
     fixed += std::max(0.0, groups.one_after_the_other() - step.clocks.step[0]);
   // Nothing covers the first tile's copy.
   if (stays) step.once = start + rates.hbm / shorter + std::min(copy, under_last);
@@ -150,13 +152,10 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
       for (double* each : {&step.work[at], &step.clocks.step[at]})
         *each = std::max(*each, static_cast<double>(j) * groups.demand.leaving);
   }
-  // Blocks that no stream runs through come and go; of others, all of a unit's end together.
-  const auto loops = bound.nest.all();
-  step.clocks.apart = !bound.how.persistent && at_work(bound, Mechanism::blocks_apart) &&
-                      std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
   step.clocks.oldest_first = launch.rates.oldest_first;  // schedulers pick the oldest warp that can issue
   if (bound.how.waits.loads.empty()) {
-    add_ends(groups, simulated ? simulated->ends(inputs) : SimulatedEnds{}, step);
+    const bool ends = simulated && at_work(bound, Mechanism::block_ends);
+    add_ends(groups, ends ? simulated->ends(inputs) : SimulatedEnds{}, step);
   } else {
     const BlockWaits both = block_waits(launch);
     step.cold_extra = both.cold - both.warm;

@@ -1,22 +1,45 @@
 // Rules of the simulated SM beside wgmma: whole softmax steps of one or two warpgroups while another one's products run
-// without a pause.
+// without a pause, and while three warps turn tiles over in shared memory beside them.
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o softmax_beside
 //   validate/tools/sm_rules/softmax_beside.cu && ./softmax_beside
-// Prints a line a case: products, scores and accumulators of a thread, with or without time stamps, warpgroups; clocks
+// Prints a line a case: products, scores and accumulators of a thread, with or without time stamps ("turning": without,
+// beside warps that turn tiles over, of which the clocks of 16 bytes a lane stand at the end), warpgroups; clocks
 // of a product, and of a pass of each warpgroup. With time stamps also those of maxima, shuffles with the correction,
 // exponentials with sums, conversions (which the compiler moves elsewhere) and rescaling.
 #include <vector>
 
 #include "softmax_step.cuh"
+#include "turn_over.cuh"
 
 constexpr int fill_bytes = 160 * 1024, parts = 5;
 
 struct Args {
-  int batches, passes;
+  int batches, passes, groups;
   float scale;
   unsigned* out;  // a warpgroup: clocks of each part, then of all passes; from 100 on: products and their clocks
 };
-constexpr int all_passes = 6, of_products = 100;
+constexpr int all_passes = 6, of_products = 100, of_turns = 102, turning_warps = 3;
+
+// Four tiles of 16 bytes a lane at a time, until the steps are done.
+__device__ __forceinline__ void turn_over(const Args& a, std::uint32_t at, const volatile unsigned& done) {
+  constexpr int batch = 4, times = 8;
+  const std::uint32_t from = at + 48 * 1024 + threadIdx.x % 32 * 16, to = from + 16384 + threadIdx.x / 32 * 512;
+  unsigned r[batch][4], turned = 0;
+  while (now() % 64 != 0) {
+  }
+  const unsigned start = now();
+  for (; !done; ++turned) {
+#pragma unroll
+    for (int k = 0; k < times; ++k) {
+#pragma unroll
+      for (int i = 0; i < batch; ++i) load_turned(r[i], from + turned % 2 * 512 + (k * batch + i) * 512);
+#pragma unroll
+      for (int i = 0; i < batch; ++i) store_regrouped(to, r[i]);
+    }
+  }
+  const unsigned clocks = now() - start;
+  if (threadIdx.x % 128 == 0) a.out[of_turns] = turned * batch * times, a.out[of_turns + 1] = clocks;
+}
 
 template <int scores, int accumulators, bool stamped>
 __device__ __forceinline__ void steps(const Args& a, int group) {
@@ -58,17 +81,19 @@ __device__ __forceinline__ void steps(const Args& a, int group) {
 
 // `batches` of 16 products by warpgroup 0: more than fit in the time of the others' steps.
 template <int N, bool rs, int scores, int accumulators, bool stamped>
-__global__ void __launch_bounds__(384, 1) beside(Args a) {
+__global__ void __launch_bounds__(384 + 32 * turning_warps, 1) beside(Args a) {
   extern __shared__ __align__(1024) unsigned char dynamic[];
-  __shared__ volatile unsigned products;
-  if (threadIdx.x == 0) products = 0;
+  __shared__ volatile unsigned products, done;
+  if (threadIdx.x == 0) products = 0, done = 0;
   const std::uint32_t at = fill<fill_bytes>(dynamic);
+  if (threadIdx.x >= 128 * (1 + a.groups)) return turn_over(a, at, done);
   if (threadIdx.x >= 128) {
     const unsigned warm = now();
     while (now() - warm < 4000) {
     }
     const unsigned before = products, from = now();
     steps<scores, accumulators, stamped>(a, threadIdx.x / 128);
+    done = 1;
     const unsigned after = products, until = now();
     if (threadIdx.x == 128) a.out[of_products] = after - before, a.out[of_products + 1] = until - from;
     return;
@@ -80,13 +105,14 @@ unsigned* out;
 std::vector<unsigned> host(256);
 
 template <int N, bool rs, int scores, int accumulators, bool stamped>
-void measure(int groups) {
+void measure(int groups, bool turning = false) {
   auto kernel = beside<N, rs, scores, accumulators, stamped>;
   constexpr int dynamic_bytes = fill_bytes + 2048, passes = 100, most_clocks = 6000;
   CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes));
   CHECK(cudaMemset(out, 0, host.size() * 4));
   const int batches = N == 0 ? 0 : passes * most_clocks / (8 * N);
-  for (int i = 0; i < 2; ++i) kernel<<<1, 128 * (1 + groups), dynamic_bytes>>>(Args{batches, passes, 0.125f, out});
+  const int threads = 128 * (1 + groups) + (turning ? 32 * turning_warps : 0);
+  for (int i = 0; i < 2; ++i) kernel<<<1, threads, dynamic_bytes>>>(Args{batches, passes, groups, 0.125f, out});
   CHECK(cudaGetLastError());
   CHECK(cudaDeviceSynchronize());
   CHECK(cudaMemcpy(host.data(), out, host.size() * 4, cudaMemcpyDeviceToHost));
@@ -95,18 +121,25 @@ void measure(int groups) {
               N == 0 ? "no"
               : rs   ? "rs"
                      : "ss",
-              N, scores, accumulators, stamped ? "stamped" : "plain", groups, done ? clocks / (16.0 * done) : 0.0);
+              N, scores, accumulators,
+              turning   ? "turning"
+              : stamped ? "stamped"
+                        : "plain",
+              groups, done ? clocks / (16.0 * done) : 0.0);
   for (int g = 1; g <= groups; ++g) {
     std::printf(" | pass %.1f", host[g * 8 + all_passes] / double(passes));
     for (int i = 0; stamped && i < parts; ++i) std::printf(" %.1f", host[g * 8 + i] / double(passes));
   }
+  if (turning) std::printf(" | turned over %.1f", host[of_turns + 1] / double(host[of_turns]));
   std::printf("\n");
 }
 
 template <int N, bool rs, int scores, int accumulators>
 void cases_of() {
-  for (int groups = 1; groups <= 2; ++groups)
+  for (int groups = 1; groups <= 2; ++groups) {
     measure<N, rs, scores, accumulators, false>(groups), measure<N, rs, scores, accumulators, true>(groups);
+    measure<N, rs, scores, accumulators, false>(groups, true);
+  }
 }
 template <int N, bool rs>
 void cases() {
