@@ -2,7 +2,6 @@
 // names them by their place in shared memory, up to the stage.
 #pragma once
 
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,14 +32,15 @@ inline SmOperation* only_one(std::string_view what, std::string_view place, cons
 inline void connect_roles(const std::vector<StepLine>& lines, const std::vector<StepLine>& beside_lines,
                           SmProgram& steps) {
   constexpr std::string_view arrives = "SYNCS.ARRIVE", waits = "SYNCS.PHASECHK";
+  constexpr std::ptrdiff_t most = 64;  // more than any kernel has
   SmBeside& beside = steps.beside;
   const auto connect = [&](const auto& from, auto& from_code, int warps, const auto& to, auto& to_code) {
     for (const StepLine& line : from) {
       if (line.text.find(arrives) == line.text.npos) continue;
       const std::string_view place = place_of_mbarrier(line);
-      SmOperation *const arrival = only_one(arrives, place, from, from_code), *const wait =
-                                                                                  only_one(waits, place, to, to_code);
-      if (place.empty() || !arrival || !wait) continue;
+      SmOperation* const arrival = only_one(arrives, place, from, from_code);
+      SmOperation* const wait = only_one(waits, place, to, to_code);
+      if (place.empty() || !arrival || !wait || std::ssize(beside.arrivals) == most) continue;
       arrival->effect = SmEffect::phase_arrive, wait->effect = SmEffect::phase_wait;
       arrival->number = wait->number = static_cast<std::int16_t>(beside.arrivals.size());
       beside.arrivals.push_back(warps);

@@ -102,6 +102,19 @@ double products_of(const std::vector<SmOperation>& code) {
       std::count_if(code.begin(), code.end(), [](const SmOperation& op) { return op.effect == SmEffect::product; }));
 }
 
+// The slower of two roles sets the pace, and both wait for each other then. What the faster one takes from the other is
+// left out: see docs/model.md. `lines`: of the loop's code.
+SmProgram paced(const StepProgram& program, const std::vector<StepLine>& lines, SmProgram steps, const SmLimits& limits,
+                int resident, SmPasses counted) {
+  if (steps.beside.code.empty()) return steps;
+  constexpr int clocks_alone = -1;
+  SmProgram alone{steps.code, steps.warps};
+  const double clocks = simulate_steady(alone, limits, resident, clocks_alone, counted).clocks;
+  if (simulate_steady(steps, limits, resident, clocks_alone, counted).beside_clocks <= clocks) return alone;
+  connect_roles(lines, program.beside, steps);
+  return steps;
+}
+
 // Lines before the first copy.
 std::ptrdiff_t before_copies(const StepProgram& program) {
   const auto copies = [&](const StepLine& line) {
@@ -223,8 +236,8 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   const std::vector<StepLine>& lines = asked == Asked::masked ? program.masked : program.step;
   SmProgram steps{asked == Asked::before || asked == Asked::after ? Operations{SmOperation{}} : of(lines),
                   question.warps};
-  const bool has_beside = !program.beside.empty() && (asked == Asked::step || asked == Asked::masked);
-  if (has_beside) steps.beside = {of(program.beside), program.beside_warps, program.beside_stages};
+  if (!program.beside.empty() && (asked == Asked::step || asked == Asked::masked))
+    steps.beside = {of(program.beside), program.beside_warps, program.beside_stages};
   if (question.faster != SmFaster::none) {
     make_faster(question.faster, limits);
     for (Operations* code : {&steps.code, &steps.beside.code}) make_faster(question.faster, *code);
@@ -233,15 +246,8 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
     const SmPasses counted = question.few ? SmPasses::few : SmPasses::first;
-    const auto steady_of = [&](const SmProgram& each) {
-      return simulate_steady(each, limits, question.resident, clocks_alone, counted);
-    };
-    SmSteady steady = steady_of({steps.code, steps.warps});
-    // The slower role sets the pace. What the other one takes from it is left out: see docs/model.md.
-    if (has_beside && steady_of(steps).beside_clocks > steady.clocks) {
-      connect_roles(lines, program.beside, steps);
-      steady = steady_of(steps);
-    }
+    const SmSteady steady = simulate_steady(paced(program, lines, std::move(steps), limits, question.resident, counted),
+                                            limits, question.resident, clocks_alone, counted);
     if (steady.as_later) learn(from_memory, steady.clocks);
     return steady.clocks;
   }
@@ -288,7 +294,12 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
     loop.path.push_back(i);
   }
   sm.code = step_text::operations(machine, *program, program->step, question.warps);
-  loop.steady = simulate_steady(sm, limits_of(machine, question), question.resident, event_passes, SmPasses::first);
+  if (!program->beside.empty())
+    sm.beside = {step_text::operations(machine, *program, program->beside, question.warps), program->beside_warps,
+                 program->beside_stages};
+  const SmLimits limits = limits_of(machine, question);
+  sm = paced(*program, program->step, std::move(sm), limits, question.resident, SmPasses::first);
+  loop.steady = simulate_steady(sm, limits, question.resident, event_passes, SmPasses::first);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,
                        .warps = question.warps,

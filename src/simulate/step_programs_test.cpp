@@ -173,6 +173,18 @@ TEST_CASE("the listing of a step adds up to its clocks") {
   CHECK_FALSE(loop.steady.events.empty());
 }
 
+TEST_CASE("the listing of a step that waits for warps of another role has their pace, and shows the wait") {
+  const auto all = nlohmann::json::parse(read_file((kernels / "fused_fp8" / "code.json").string()));
+  const StepPrograms programs(kernels / "fused_fp8" / "steps.zst");
+  const StepQuestion question{.symbol = all["kernels"].back()["kernel"], .warps = 8, .resident = 1};
+  const SimulatedLoop loop = programs.listed(question, measured_gpu(), 2).simulation.loops.at(0);
+  CHECK(loop.steady.clocks == doctest::Approx(programs.clocks(question, measured_gpu())).epsilon(0.02));
+  double waited = 0;
+  for (const auto& row : loop.steady.waits) waited += row[static_cast<std::size_t>(SmWait::barrier)];
+  CHECK(waited > 0.05 * loop.steady.clocks);
+  for (const SmEvent& event : loop.steady.events) CHECK(event.operation < loop.path.size());
+}
+
 TEST_CASE("answers are the same whoever asks first, and those of a simulation that counts what it goes through") {
   std::mt19937 random(test_seed());
   MESSAGE("seed " << test_seed());

@@ -21,7 +21,8 @@ bool can_simulate(const BoundIsland& bound);
 const AskedStep& asked_step(const LaunchAtSm& launch, double steps);
 
 // Clocks of a block by itself, 0 where its ends are not in the program: before it asks for its first copy, after its
-// last step; and all that it takes beside its steps, where threads copy: the copy engine is not simulated, 0.
+// last step; and all that it takes beside its steps, where threads copy, or that its warps execute beside those of a
+// tile, where it stays for further ones: the copy engine is not simulated.
 struct SimulatedEnds {
   double lead = 0, trail = 0, around = 0;
 };

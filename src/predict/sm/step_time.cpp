@@ -95,7 +95,8 @@ void add_ends(const Groups& groups, const SimulatedEnds& ends, SmStep& step) {
   const bool stays = bound.how.persistent, bulk = bound.how.load().bulk, in_rounds = bound.how.rounds.depth > 0;
   // A block begins with what its threads load and wait for, with the copy engine's description of the tensors, and with
   // a copy from memory. One that stays asks for each further tile's queries when the last scores are done: their copy
-  // runs under the last product. All its warps wait for it, so they go through the first step together.
+  // runs under the last product, or under all that its code has after the last step. All its warps wait for it, so they
+  // go through the first step together: that code shows it, where it is known.
   const double shorter = launch.faster_by(Lever::latency), start = rates.block_start / shorter;
   double copy = 0;
   if (at_work(bound, Mechanism::block_ends)) {
