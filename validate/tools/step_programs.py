@@ -4,11 +4,16 @@
     step_programs.py TILESCOPE FOLDER CUBIN...      with nvdisasm where `tilescope inspect` finds it, and zstd
 
 Of each instance in FOLDER/*code.json: a line "# SYMBOL", then sections of a line an instruction (stall count,
-scoreboards set for result and operands, mask of scoreboards waited for, 1 for a hint to yield, text): "step", a pass of the loop over keys that
-no mask cuts, as `inspect --simulate` finds it; "start" and "end", what a block executes before and after the loop, where
-all its warps run the loop, or what those that do execute for each tile of a block that stays; "masked", a pass of a tile that the mask cuts, where code differs; "beside WARPS STAGES", a step of
-other warps that turn tiles of V over in shared memory, and how many tiles they may be ahead. CUBINs must be compiled from
-the sources in FOLDER: `steps` of code.json notes their hash, and the test `code_json` fails once they have changed.
+scoreboards set for result and operands, mask of scoreboards waited for, 1 for a hint to yield, text):
+    step     a pass of the loop over keys that no mask cuts, as `inspect --simulate` finds it
+    start    what a block executes before the loop, where all its warps run the loop; else what those that do execute
+             for each tile of a block that stays
+    end      the same after the loop
+    masked   a pass of a tile that the mask cuts, where code differs
+    beside WARPS STAGES   a step of other warps that turn tiles of V over in shared memory, and how many tiles they may
+             be ahead
+CUBINs must be compiled from the sources in FOLDER: `steps` of code.json notes their hash, and the test `code_json` fails
+once they have changed.
 """
 import itertools
 import json
