@@ -78,6 +78,16 @@ TEST_CASE("of two roles the slower one sets the pace; with one stage they take t
   }
 }
 
+TEST_CASE("a role that goes round for ever while the other one waits ends in a message") {
+  SmOperation wait, nothing;
+  wait.effect = SmEffect::phase_wait;
+  SmProgram steps{{wait, nothing}, 4};
+  steps.beside = {{nothing, nothing}, 1, 2, {1}};
+  CHECK_THROWS_AS(simulate_steady(steps, machine().limits(), 1, -1), InputError);
+  steps.beside = {{wait, nothing}, 1, 1, {1}};  // nobody arrives
+  CHECK_THROWS_AS(simulate_steady(steps, machine().limits(), 1, -1), InputError);
+}
+
 TEST_CASE("counting what passes and keeping events changes no clock of two roles") {
   std::mt19937 random(test_seed());
   const SmMachine sm = machine();
