@@ -15,6 +15,8 @@
 namespace tilescope {
 namespace {
 
+constexpr int clocks_alone = -1;  // instead of passes whose events are kept
+
 // A number for all that a simulation reads of a GPU.
 class Fingerprint {
  public:
@@ -104,15 +106,16 @@ double products_of(const std::vector<SmOperation>& code) {
 
 // The slower of two roles sets the pace, and both wait for each other then. What the faster one takes from the other is
 // left out: see docs/model.md. `lines`: of the loop's code.
-SmProgram paced(const StepProgram& program, const std::vector<StepLine>& lines, SmProgram steps, const SmLimits& limits,
-                int resident, SmPasses counted) {
-  if (steps.beside.code.empty()) return steps;
-  constexpr int clocks_alone = -1;
-  SmProgram alone{steps.code, steps.warps};
-  const double clocks = simulate_steady(alone, limits, resident, clocks_alone, counted).clocks;
-  if (simulate_steady(steps, limits, resident, clocks_alone, counted).beside_clocks <= clocks) return alone;
+SmSteady at_the_slower_pace(const StepProgram& program, const std::vector<StepLine>& lines, SmProgram steps,
+                            const SmLimits& limits, int resident, int event_passes, SmPasses counted) {
+  const auto steady = [&](const SmProgram& each, int events) {
+    return simulate_steady(each, limits, resident, events, counted);
+  };
+  if (steps.beside.code.empty()) return steady(steps, event_passes);
+  SmSteady alone = steady({steps.code, steps.warps}, event_passes);
+  if (steady(steps, clocks_alone).beside_clocks <= alone.clocks) return alone;
   connect_roles(lines, program.beside, steps);
-  return steps;
+  return steady(steps, event_passes);
 }
 
 // Lines before the first copy.
@@ -242,12 +245,10 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
     make_faster(question.faster, limits);
     for (Operations* code : {&steps.code, &steps.beside.code}) make_faster(question.faster, *code);
   }
-  constexpr int clocks_alone = -1;
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
-    const SmPasses counted = question.few ? SmPasses::few : SmPasses::first;
-    const SmSteady steady = simulate_steady(paced(program, lines, std::move(steps), limits, question.resident, counted),
-                                            limits, question.resident, clocks_alone, counted);
+    const SmSteady steady = at_the_slower_pace(program, lines, std::move(steps), limits, question.resident,
+                                               clocks_alone, question.few ? SmPasses::few : SmPasses::first);
     if (steady.as_later) learn(from_memory, steady.clocks);
     return steady.clocks;
   }
@@ -260,7 +261,9 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   if (question.stays) {
     // Products before and after the loop are those of steps that compilers have moved out of it.
     const double moved = products_of(around.start) + products_of(around.end),
-                 step = simulate_steady(steps, limits, question.resident, clocks_alone, SmPasses::first).clocks;
+                 step = program.beside.empty()
+                            ? answer(question, Asked::step, hardware)  // known from the launch's steps
+                            : simulate_steady(steps, limits, question.resident, clocks_alone, SmPasses::first).clocks;
     return std::max(0.0, all - (passes + std::round(moved / products_of(steps.code))) * step);
   }
   const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
@@ -297,9 +300,8 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
   if (!program->beside.empty())
     sm.beside = {step_text::operations(machine, *program, program->beside, question.warps), program->beside_warps,
                  program->beside_stages};
-  const SmLimits limits = limits_of(machine, question);
-  sm = paced(*program, program->step, std::move(sm), limits, question.resident, SmPasses::first);
-  loop.steady = simulate_steady(sm, limits, question.resident, event_passes, SmPasses::first);
+  loop.steady = at_the_slower_pace(*program, program->step, std::move(sm), limits_of(machine, question),
+                                   question.resident, event_passes, SmPasses::first);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,
                        .warps = question.warps,
