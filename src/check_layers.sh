@@ -41,6 +41,7 @@ allow boundaries base hardware optimum diagram schedule cost derive
 allow kernel base config expr diagram schedule
 allow loopbounds base hardware kernel
 allow simulate base hardware kernel loopbounds
+room simulate/sm
 allow predict base config expr optimum diagram schedule cost program hardware kernel loopbounds simulate
 room predict/point
 room predict/grid point

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 // Steps are unpacked here: the page has no zstd. Texts that are alike take less room, so registers get few names. A
 // simulated SM asks which bank a register lies in (even, odd), and whether the instruction before read the same one in the
-// same place (src/simulate/operation.h); of code without asynchronous products it asks neither.
+// same place (src/simulate/sm/operation.h); of code without asynchronous products it asks neither.
 const unpacked = (file) => execFileSync('zstd', ['-dcq', file], { encoding: 'utf8', maxBuffer: 1 << 28 });
 const one_name = (text) => text.replace(/\b(U?R)\d+\b/g, '$11').replace(/\+-?0x[0-9a-f]+\]/g, ']');
 const alike = (program) => {

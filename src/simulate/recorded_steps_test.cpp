@@ -13,8 +13,8 @@
 
 #include "kernel/code/sass/operands.h"
 #include "kernel/code/testdata/test_kernels.h"
-#include "simulate/simulated_sm_meetings.h"
 #include "simulate/simulation.h"
+#include "simulate/sm/meetings.h"
 #include "simulate/step_text.h"
 
 using namespace tilescope;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 #include "simulate/step_programs.h"
 
 namespace tilescope {

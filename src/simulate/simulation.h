@@ -8,7 +8,7 @@
 
 #include "kernel/code/cubin.h"
 #include "kernel/code/summary/code_summary.h"
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 
 namespace tilescope {
 

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "kernel/code/sass/kinds.h"
 #include "simulate/roles.h"
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 #include "simulate/step_text.h"
 #include "simulate/unpack_steps.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
@@ -20,7 +21,7 @@ TEST_CASE("a launch waits for the first tiles of its first blocks, and waits lon
   const Point point = attention(plan, 16, 4096, 128, 64, 8);
   const auto start = [&] {
     const Staged stages = staged(plan, hardware, point);
-    return first_tiles(stages.bound[0], stages.counts[0]);
+    return first_tiles(stages.launches[0], 0);
   };
   // Each of 132 SMs starts one block, which loads a tile of Q. These blocks belong to five heads. Each head loads a
   // tile of K and a tile of V.
@@ -32,6 +33,7 @@ TEST_CASE("a launch waits for the first tiles of its first blocks, and waits lon
   const LaunchAtSm& launch = stages.launches[0];
   const SmStep step = sm_clocks(launch);
   const LaunchTime by_itself = launch_time(launch, step, placed_blocks(launch, step));
+  CHECK(by_itself.start.cold == start().cold);  // a block asks for one tile before its first step
   for (const double gone : {0.0, 0.4, 0.6, 1.0})
     CHECK(time_in_sequence(launch, by_itself, gone).start.warm ==
           doctest::Approx(std::max(bytes / 8e12, gone * bytes / 4e12)));
@@ -264,17 +266,63 @@ TEST_CASE("data that stays in the L2 between runs shortens every run except the 
   CHECK(partly <= total());
 }
 
-TEST_CASE("tiles that a block requests before its first step arrive together") {
+TEST_CASE("tiles that a block requests before its first step arrive one after the other, beside its steps") {
   Plan plan = load_plan_for_kernel("mla_decode", data);
   HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
   Point point = default_point(plan);
   point.workload = {.batch = 128, .heads_q = 64, .heads_kv = 1, .q_len = 1, .kv_len = 4096, .d_qk = 576, .d_v = 512};
-  const auto cold = [&](std::int64_t stages) {
+  const auto cold = [&](std::int64_t stages, double step_seconds) {
     plan.kernel.islands[0].stages = stages;
     const Staged launches = staged(plan, hardware, point);
-    return first_tiles(launches.bound[0], launches.counts[0]).cold;
+    return first_tiles(launches.launches[0], step_seconds).cold;
   };
-  constexpr double tile = 128.0 * 64 * 576 * 2;  // bytes of 128 blocks: of Q, and of the keys of each stage
-  CHECK(cold(2) - cold(1) == doctest::Approx(tile / hardware.measured->hbm.read->value));
-  CHECK(cold(1) == doctest::Approx(2 * tile / hardware.measured->hbm.read->value));
+  // Bytes of 128 blocks: of Q, and of the keys of each stage.
+  const double tile = 128.0 * 64 * 576 * 2 / hardware.measured->hbm.read->value;
+  CHECK(cold(1, 0) == doctest::Approx(2 * tile));
+  CHECK(cold(2, 0) == doctest::Approx(3 * tile));
+  CHECK(cold(2, tile / 4) == doctest::Approx(2.75 * tile));
+  CHECK(cold(2, 2 * tile) == doctest::Approx(2 * tile));  // a step longer than its tile's way
+}
+
+TEST_CASE("under a mask each of the first blocks asks for the tiles with which its own rows begin") {
+  // A program for the same count: every block walks its live tiles from the last one, and a set keeps what it asks for.
+  const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  const Plan plan = load_plan_for_kernel("fused_wgmma", data);
+  std::mt19937 random(17);
+  const auto draw = [&](std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(most));
+  };
+  int ragged = 0, fewer = 0;
+  for (int round = 0; round < 40; ++round) {
+    Point point = attention(plan, 2 * draw(8), 64 * draw(20) + (round % 2) * draw(63), 128, 64, 8);
+    const bool window = round % 3 == 0;
+    point.mask = *parse_mask(window ? "window:" + std::to_string(draw(900)) : "causal");
+    point.l2 = L2Model::walk;
+    const Staged stages = staged(plan, hardware, point);
+    const LaunchAtSm& launch = stages.launches[0];
+    const std::int64_t q_len = point.workload.q_len, heads = point.workload.heads_q,
+                       tiles = ceil_div(q_len, std::int64_t{64}),
+                       first = std::min(heads * tiles, 132 * launch.resident());
+    const std::int64_t section = window ? 1 : heads;  // all heads' keys fit into half the L2
+    std::set<std::pair<std::int64_t, std::int64_t>> asked;
+    for (std::int64_t number = 0; number < first; ++number) {
+      const std::int64_t head = number / (section * tiles) * section + number % section,
+                         row = (tiles - 1 - number / section % tiles) * 64;
+      int taken = 0;
+      for (std::int64_t key = tiles - 1; key >= 0 && taken < 2; --key) {
+        bool live = false;
+        for (std::int64_t q = row; q < std::min(row + 64, q_len) && !live; ++q)
+          for (std::int64_t k = key * 64; k < std::min(key * 64 + 64, q_len) && !live; ++k)
+            live = sees(point.mask, q_len, q_len, q, k);
+        if (live) asked.insert({head, key}), ++taken;
+      }
+    }
+    double bytes = static_cast<double>(first) * 64 * 128 * 2;
+    for (const auto& [head, key] : asked)
+      bytes += 2 * static_cast<double>(std::min<std::int64_t>(64, q_len - key * 64)) * 128 * 2;
+    CHECK(first_tiles(launch, 0).cold == doctest::Approx(bytes / hardware.measured->hbm.read->value));
+    ragged += q_len % 64 != 0, fewer += std::ssize(asked) < 2 * first;
+  }
+  CHECK(ragged > 10);
+  CHECK(fewer > 10);
 }

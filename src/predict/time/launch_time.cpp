@@ -39,7 +39,11 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Place
                   .busy_clocks = placed.busy,
                   .highest_hz = launch.highest_hz,
                   .memory_hz = launch.memory_hz};
-  if (at_work(bound, Mechanism::first_tiles)) time.start = first_tiles(bound, launch.counts);
+  if (at_work(bound, Mechanism::first_tiles)) {
+    const std::int64_t most = std::min(launch.resident(), ceil_div(grid_blocks(bound), bound.hardware.units.value));
+    const double step_clocks = step.work[static_cast<std::size_t>(std::max<std::int64_t>(1, most) - 1)];
+    time.start = first_tiles(launch, step_clocks / launch.highest_hz);
+  }
   if (step.cold_extra > 0) {
     const std::int64_t waves = ceil_div(grid_blocks(bound), bound.hardware.units.value * launch.resident());
     time.start.cold += step.cold_extra * static_cast<double>(waves) / launch.highest_hz;

@@ -1,4 +1,4 @@
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 #include "simulate/step_programs.h"
 #include "simulate/step_text.h"
 

@@ -1,4 +1,4 @@
-#include "simulate/operation.h"
+#include "simulate/sm/operation.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "simulate/sm_code.h"
+#include "simulate/sm/code.h"
 
 namespace tilescope::sm_state {
 

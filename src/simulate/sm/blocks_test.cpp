@@ -7,7 +7,7 @@
 
 #include "base/test_seed.h"
 #include "hardware/derived.h"
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 #include "simulate/step_programs.h"
 
 using namespace tilescope;

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "simulate/sm_state.h"
+#include "simulate/sm/state.h"
 
 namespace tilescope::sm_state {
 

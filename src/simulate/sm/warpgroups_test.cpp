@@ -5,8 +5,8 @@
 #include <map>
 
 #include "kernel/code/sass/operands.h"
-#include "simulate/sm.h"
-#include "simulate/sm_ports.h"
+#include "simulate/sm/ports.h"
+#include "simulate/sm/sm.h"
 
 using namespace tilescope;
 using sm_state::Ports;

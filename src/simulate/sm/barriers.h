@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "simulate/sm_state.h"
+#include "simulate/sm/state.h"
 
 namespace tilescope::sm_state {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "simulate/sm_state.h"
+#include "simulate/sm/state.h"
 
 namespace tilescope::sm_state {
 

@@ -1,7 +1,7 @@
 // Where warps of a simulated SM wait for each other: barriers and mbarriers.
 #pragma once
 
-#include "simulate/simulated_sm.h"
+#include "simulate/sm/simulated_sm.h"
 
 namespace tilescope::sm_state {
 

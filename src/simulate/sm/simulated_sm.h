@@ -3,19 +3,19 @@
 
 #include <algorithm>
 
-#include "simulate/sm.h"
-#include "simulate/sm_barriers.h"
-#include "simulate/sm_code.h"
-#include "simulate/sm_counts.h"
-#include "simulate/sm_order.h"
-#include "simulate/sm_period.h"
-#include "simulate/sm_phases.h"
-#include "simulate/sm_shared_path.h"
-#include "simulate/sm_waits.h"
-#include "simulate/sm_warpgroup.h"
-#include "simulate/sm_warps.h"
-#include "simulate/sm_way_in.h"
-#include "simulate/state_hash.h"
+#include "simulate/sm/barriers.h"
+#include "simulate/sm/code.h"
+#include "simulate/sm/counts.h"
+#include "simulate/sm/order.h"
+#include "simulate/sm/period.h"
+#include "simulate/sm/phases.h"
+#include "simulate/sm/shared_path.h"
+#include "simulate/sm/sm.h"
+#include "simulate/sm/state_hash.h"
+#include "simulate/sm/waits.h"
+#include "simulate/sm/warpgroup.h"
+#include "simulate/sm/warps.h"
+#include "simulate/sm/way_in.h"
 
 namespace tilescope::sm_state {
 

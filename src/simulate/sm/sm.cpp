@@ -1,6 +1,6 @@
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 
-#include "simulate/simulated_sm_meetings.h"
+#include "simulate/sm/meetings.h"
 
 namespace tilescope {
 namespace {

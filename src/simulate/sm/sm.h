@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "simulate/operation.h"
+#include "simulate/sm/operation.h"
 
 namespace tilescope {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulate/sm_state.h"
+#include "simulate/sm/state.h"
 
 namespace tilescope::sm_state {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 
 namespace tilescope::sm_state {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "simulate/sm.h"
+#include "simulate/sm/sm.h"
 #include "simulate/step_programs.h"
 #include "simulate/step_text.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "simulate/sm_code.h"
-#include "simulate/sm_ports.h"
+#include "simulate/sm/code.h"
+#include "simulate/sm/ports.h"
 
 namespace tilescope::sm_state {
 

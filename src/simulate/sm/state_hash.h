@@ -1,7 +1,7 @@
 // A hash of all that the future of a simulated SM depends on, with times relative to now.
 #pragma once
 
-#include "simulate/sm_state.h"
+#include "simulate/sm/state.h"
 
 namespace tilescope::sm_state {
 
