@@ -159,7 +159,7 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
     add_ends(groups, ends ? simulated->ends(inputs) : SimulatedEnds{}, step);
   } else {
     const BlockWaits both = block_waits(launch);
-    step.cold_extra = both.cold - both.warm;
+    step.cold_extra = both.cold - both.warm, step.in_turn = both.in_turn;
   }
   return step;
 }

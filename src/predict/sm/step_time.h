@@ -19,6 +19,7 @@ struct SmStep {
   double latency = 0;                        // clocks of a step in which a block that is alone on the unit does nothing
   double once = 0;                           // clocks before the first step of a launch
   double cold_extra = 0;                     // clocks more that a block takes where the L2 is empty
+  double in_turn = 0;                        // see BlockWaits
   double lead = 0, trail = 0;  // clocks of a block before its first copy is asked for, and after its last step
 };
 

@@ -22,9 +22,7 @@ double LaunchTime::cold_seconds(double hz) const {
 }
 
 double LaunchTime::cold_busy_clocks() const {
-  return clocks <= 0
-             ? 0
-             : busy_clocks / clocks * std::max(clocks + start.cold * memory_hz, streamed() * memory_hz * busy_share);
+  return std::max(busy_clocks + held * start.cold * memory_hz, held * busy_share * streamed() * memory_hz);
 }
 
 double total_seconds(std::span<const LaunchTime> launches, double hz, double gaps) {
@@ -39,13 +37,19 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Place
                   .busy_clocks = placed.busy,
                   .highest_hz = launch.highest_hz,
                   .memory_hz = launch.memory_hz};
+  // Of one wave, every block waits from the start; of more, the SMs that have none at the end have none for as long.
+  const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value;
+  const bool one_wave = blocks <= units * launch.resident();
+  time.held = one_wave          ? std::min(1.0, static_cast<double>(blocks) / static_cast<double>(units))
+              : time.clocks > 0 ? time.busy_clocks / time.clocks
+                                : 0;
   if (at_work(bound, Mechanism::first_tiles)) {
-    const std::int64_t most = std::min(launch.resident(), ceil_div(grid_blocks(bound), bound.hardware.units.value));
+    const std::int64_t most = std::min(launch.resident(), ceil_div(blocks, units));
     const double step_clocks = step.work[static_cast<std::size_t>(std::max<std::int64_t>(1, most) - 1)];
     time.start = first_tiles(launch, step_clocks / launch.highest_hz);
   }
   if (step.cold_extra > 0) {
-    const std::int64_t waves = ceil_div(grid_blocks(bound), bound.hardware.units.value * launch.resident());
+    const std::int64_t waves = ceil_div(blocks, units * launch.resident());
     time.start.cold += step.cold_extra * static_cast<double>(waves) / launch.highest_hz;
   }
   const double hbm = std::max(0.0, launch.memory.hbm) / launch.faster_by(Lever::hbm),

@@ -44,8 +44,9 @@ Placement placed_blocks(const LaunchAtSm& launch, const SmStep& step) {
   // Blocks that only wait and move bytes begin together: until their first loads have come, only the block scheduler is
   // busy.
   if (!bound.how.waits.loads.empty()) {
-    const double each = std::max(mean * std::max(step.demand.memory, step.demand.issue), launch.rates.block_beside);
-    placed.clocks = std::max(placed.clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * step.latency);
+    const double each = std::max(mean * std::max(step.demand.memory, step.demand.issue), launch.rates.block_beside),
+                 all = static_cast<double>(ceil_div(blocks, units)) * each;
+    placed.clocks = std::max(placed.clocks, all + mean * step.latency - std::min(all, step.in_turn));
   }
   placed.busy = held * placed.clocks;
   return placed;
