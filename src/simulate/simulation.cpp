@@ -109,7 +109,7 @@ KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& c
     SmProgram program{.code = {}, .warps = simulated.warps};
     program.code = machine.operations(instructions_on(code, simulated.path), simulated.warps);
     simulated.steady =
-        simulate_steady(program, machine.limits(), simulation.resident, choices.event_passes, SmPasses::first);
+        simulate_steady(program, machine.limits(), simulation.resident, choices.event_passes, SmPasses::mean);
     if (choices.passes > 0 && simulated.warps == simulation.warps)
       add_blocks(code, machine, program, choices, hardware, simulation.resident, simulated);
   }

@@ -248,7 +248,7 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
     const SmSteady steady = at_the_slower_pace(program, lines, std::move(steps), limits, question.resident,
-                                               clocks_alone, question.few ? SmPasses::few : SmPasses::first);
+                                               clocks_alone, question.few ? SmPasses::few : SmPasses::mean);
     if (steady.as_later) learn(from_memory, steady.clocks);
     return steady.clocks;
   }
@@ -261,7 +261,7 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   if (question.stays) {
     // Products before and after the loop are those of steps that compilers have moved out of it.
     const double moved = products_of(around.start) + products_of(around.end),
-                 step = program.beside.empty()
+                 step = program.beside.empty() && !free_warpgroups(steps)
                             ? answer(question, Asked::step, hardware)  // known from the launch's steps
                             : simulate_steady(steps, limits, question.resident, clocks_alone, SmPasses::first).clocks;
     return std::max(0.0, all - (passes + std::round(moved / products_of(steps.code))) * step);
@@ -301,7 +301,7 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
     sm.beside = {step_text::operations(machine, *program, program->beside, question.warps), program->beside_warps,
                  program->beside_stages};
   loop.steady = at_the_slower_pace(*program, program->step, std::move(sm), limits_of(machine, question),
-                                   question.resident, event_passes, SmPasses::first);
+                                   question.resident, event_passes, SmPasses::mean);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,
                        .warps = question.warps,

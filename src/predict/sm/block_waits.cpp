@@ -89,7 +89,8 @@ BlockWaits block_waits(const LaunchAtSm& launch) {
                  hit = from_earlier_launch(bound, *id) ? clocks_of_written(launch, loads, *id, times)
                                                        : launch.rates.l2_far;
     const double hits = std::max(busy, times * hit), fresh = std::max(busy, times * launch.rates.far_memory());
-    // The slice serves one block after the other: loads that follow of the first are under way while it serves the last.
+    // The slice serves one block after the other: loads that follow of the first are under way while it serves the
+    // last.
     if (&loads != &how.loads.back() && busy > times * hit) waits.in_turn = busy;
     waits.cold += fresh + later * hits;
     waits.warm += (all_stays && from_earlier_launch(bound, *id) ? hits : fresh) + later * hits;

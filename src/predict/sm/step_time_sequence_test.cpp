@@ -188,8 +188,10 @@ TEST_CASE("streamed bytes start with a ramp; the host's interval is stated besid
   CHECK(streams.seconds(1e9) == doctest::Approx(3e-6));
   CHECK(streams.seconds(0.5e9) == doctest::Approx(3e-6));
   LaunchTime alike = streams;
-  alike.busy_share = 0.9;
+  alike.busy_share = 0.9, alike.held = 1;
   CHECK(alike.cold_busy_clocks() == doctest::Approx(0.9 * 3000));
+  alike.held = 0.5;  // half of the SMs have a block
+  CHECK(alike.cold_busy_clocks() == doctest::Approx(0.45 * 3000));
   LaunchTime works = streams;
   works.clocks = works.busy_clocks = 9000;
   CHECK(works.seconds(1e9) == doctest::Approx(9e-6));

@@ -10,8 +10,7 @@ using namespace sm_state;
 // Blocks, and warpgroups of asynchronous products that no barrier holds together, are anywhere in their passes: they
 // are spread evenly over the pass of one that is alone. An assumption; it has no number.
 Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks) {
-  const SmCode code(program.code, {});
-  const bool apart = code.asynchronous && !code.barriers && program.warps % group_warps == 0;
+  const bool apart = free_warpgroups(program);
   const int warps = apart ? group_warps : program.warps, groups = blocks * program.warps / warps;
   if (groups == 1) return {.warps = warps};
   const SmSteady alone = Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
@@ -20,10 +19,15 @@ Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks
 
 }  // namespace
 
+bool free_warpgroups(const SmProgram& program) {
+  const SmCode code(program.code, {});
+  return code.asynchronous && !code.barriers && program.warps % group_warps == 0;
+}
+
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes,
                          SmPasses counted) {
   const Apart evenly = spread_evenly(program, limits, blocks);
-  const bool free = evenly.stays && counted == SmPasses::first;
+  const bool free = evenly.stays && (counted == SmPasses::first || counted == SmPasses::mean);
   const auto run = [&](int percent, bool details) {
     Apart apart = evenly;
     apart.clocks = evenly.clocks * percent / 100, apart.stays = free || counted == SmPasses::few;
@@ -31,7 +35,7 @@ SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int b
     return Sm<false>(program, {}, limits, blocks, 0, -1, apart).run();
   };
   SmSteady steady = run(100, event_passes >= 0);
-  if (!free) return steady;
+  if (!free || counted != SmPasses::mean) return steady;
   // A little more or less apart, and they go another way: the mean over how far apart stamps showed them to be.
   constexpr std::array percents{80, 90, 110, 120};
   double clocks = steady.clocks, beside = steady.beside_clocks;

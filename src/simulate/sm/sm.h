@@ -64,10 +64,13 @@ struct SmSteady {
   std::vector<SmEvent> events;                      // of some passes, if asked for
 };
 
-// Which passes count. settled: those after which the state of the SM repeats. first: the same, but of warpgroups that
-// nothing holds together the first ones, in the mean over beginnings 0.8 to 1.2 times as far apart as evenly. few: the
-// first ones of any program, which is quick.
-enum class SmPasses : std::uint8_t { settled, first, few };
+// Which passes count. settled: those after which the state of the SM repeats. first: the same, but of free warpgroups
+// the first ones. mean: the same, in the mean over beginnings 0.8 to 1.2 times as far apart as evenly. few: the first
+// ones of any program, which is quick.
+enum class SmPasses : std::uint8_t { settled, first, mean, few };
+
+// Whether warpgroups of the program have asynchronous products and no barrier that holds them together.
+bool free_warpgroups(const SmProgram& program);
 
 // Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
 // first warp, whose events are kept; below 0: the clocks alone, which takes half the time.

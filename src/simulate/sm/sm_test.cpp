@@ -353,7 +353,7 @@ TEST_CASE("schedulers that go on alone, and passes that are left out, change no 
 
 TEST_CASE("where nothing holds warpgroups together their first passes can count; elsewhere that changes nothing") {
   std::mt19937_64 random(test_seed());
-  int free = 0;
+  int free = 0, others = 0;
   for (int i = 0; i < 60; ++i) {
     std::vector<SmOperation> code = random_code(random);
     const bool asynchronous = i % 2 == 0;
@@ -368,13 +368,18 @@ TEST_CASE("where nothing holds warpgroups together their first passes can count;
     CAPTURE(i);
     if (!asynchronous) {
       CHECK(first == simulate_steady(program, limits, 1, -1).clocks);
+      CHECK(first == simulate_steady(program, limits, 1, -1, SmPasses::mean).clocks);
       continue;
     }
     // Passes of a block from its start: the third to the tenth.
     const double passes =
         (simulate_blocks(program, {}, limits, 1, 10) - simulate_blocks(program, {}, limits, 1, 2)) / 8;
     CHECK(first == doctest::Approx(passes).epsilon(0.1));
-    ++free;
+    // The mean over five beginnings is no single one of them, and of the same size.
+    const double mean = simulate_steady(program, limits, 1, -1, SmPasses::mean).clocks;
+    CHECK(mean == doctest::Approx(first).epsilon(0.5));
+    ++free, others += mean != first;
   }
   CHECK(free == 30);
+  CHECK(others > 5);
 }
