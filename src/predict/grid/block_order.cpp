@@ -142,12 +142,6 @@ std::int64_t BlockOrder::place_in_section(BlockPlace& result, std::int64_t numbe
   return cut;
 }
 
-const LiveTiles& BlockOrder::live_of(const BlockPlace& place) const {
-  const Nest& nest = bound_.nest;
-  const std::int64_t chunk = nest.keys_are_chunked() ? place[static_cast<std::size_t>(nest.chunked.outer)] : 0;
-  return live_[static_cast<std::size_t>(chunk)];
-}
-
 std::int64_t BlockOrder::steps(const BlockPlace& place) const {
   const Nest& nest = bound_.nest;
   std::int64_t steps = 1;
@@ -161,7 +155,9 @@ std::int64_t BlockOrder::steps(const BlockPlace& place) const {
                                  : nest.loops[i].trips);
   }
   if (!nest.guarded()) return steps;
-  const LiveTiles& live = live_of(place);
+  const LiveTiles& live =
+      live_[nest.keys_are_chunked() ? static_cast<std::size_t>(place[static_cast<std::size_t>(nest.chunked.outer)])
+                                    : 0];
   const auto query = static_cast<std::size_t>(nest.query_loop), key = static_cast<std::size_t>(nest.key_loop);
   const bool own_query = nest.loops[query].group, own_key = nest.loops[key].group;
   const auto of_query = [&](std::int64_t tile) {

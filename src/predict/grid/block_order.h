@@ -20,21 +20,6 @@ class BlockOrder {
   std::int64_t size() const { return blocks_; }       // of the grid, or of the work that persistent blocks share
   BlockPlace at(std::int64_t number) const;           // number 0 starts first
   std::int64_t steps(const BlockPlace& place) const;  // tiles its streams visit; 0: none is live. Throws CountOverflow.
-  // Of a guarded nest one of whose two loops is a stream: calls `visit` with its trips that this block visits first, at
-  // most `most` of them, in order.
-  template <class Visit>
-  void first_visited(const BlockPlace& place, std::int64_t most, Visit visit) const {
-    const auto query = static_cast<std::size_t>(bound_.nest.query_loop),
-               key = static_cast<std::size_t>(bound_.nest.key_loop);
-    const bool keys = bound_.nest.loops[query].group;
-    const LiveTiles& live = live_of(place);
-    const TileRange range = keys ? live.keys_of(place[query]) : live.queries_of(place[key]);
-    const bool from_end = falls_[static_cast<std::size_t>(dimension_of(bound_, bound_.nest.loops[keys ? key : query]))];
-    for (std::int64_t i = 0; i < range.count() && most > 0; ++i) {
-      const std::int64_t trip = from_end ? range.end - 1 - i : range.first + i;
-      if (keys ? live.live(place[query], trip) : live.live(trip, place[key])) visit(trip), --most;
-    }
-  }
   // Whether a dimension runs from its last tile to its first: blocks in issue, steps within a block.
   static bool falls(const BoundIsland& bound, GridDimension dimension);
   // The grid dimension that a loop belongs to.
@@ -51,7 +36,6 @@ class BlockOrder {
     std::size_t loop;
     std::int64_t trips;
   };
-  const LiveTiles& live_of(const BlockPlace& place) const;  // of a guarded nest
   std::int64_t section_heads(const BoundIsland& bound) const;
   std::int64_t place_in_section(BlockPlace& result, std::int64_t number) const;
   void place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const;

@@ -1,12 +1,12 @@
 #include "predict/time/first_tiles.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
-#include "predict/grid/block_order.h"
 #include "predict/l2/memory_seconds.h"
+#include "predict/l2/walk/nest_steps.h"
 #include "predict/point/products.h"
 
 namespace tilescope {
@@ -27,8 +27,8 @@ struct Asked {
   double read = 0, brought = 0;
 };
 
-// All blocks begin at the same tile of their stream.
-Asked first_steps(const BoundIsland& bound, ArrayId id, std::int64_t blocks, std::int64_t steps) {
+// For their first `steps` steps, where all blocks begin at the same tile of their stream.
+Asked for_first_steps(const BoundIsland& bound, ArrayId id, std::int64_t blocks, std::int64_t steps) {
   const AxisBits axes = bits(bound.plan.schedule.diagram.array(id).axes);
   std::int64_t sharers = 1;  // blocks that begin with the same tile
   for (const BoundLoop& loop : bound.nest.all())
@@ -47,27 +47,36 @@ int stream_under_mask(const BoundIsland& bound) {
   return grouped(nest.key_loop) ? nest.query_loop : nest.key_loop;
 }
 
-// Each block begins at the first tile of its stream that the mask leaves it.
-Asked first_visited(const BoundIsland& bound, const BlockOrder& order, std::size_t stream, ArrayId id,
-                    std::int64_t blocks, std::int64_t steps) {
+// The same by the number of first steps, up to `most` of them, where each block begins at the first tile of the stream
+// that the mask leaves it.
+std::vector<Asked> under_mask(const BoundIsland& bound, std::size_t stream, ArrayId id, std::int64_t blocks,
+                              std::int64_t most) {
+  const BlockOrder order(bound);
+  const NestSteps steps(bound);
   const BoundLoop& loop = bound.nest.loops[stream];
   const AxisBits axes = bits(bound.plan.schedule.diagram.array(id).axes);
-  std::vector<BlockPlace> tiles;  // each by the trips of the loops that the array moves with
+  std::vector<std::pair<BlockPlace, std::int64_t>> tiles;  // the trips of the loops that it moves with; in which step
   for (std::int64_t number = 0; number < blocks; ++number) {
-    const BlockPlace place = order.at(number);
-    BlockPlace tile = place;
-    for (std::size_t i = 0; i < bound.nest.loop_count; ++i)
-      if (!Nest::carries(axes, bound.nest.loops[i])) tile[i] = 0;
-    order.first_visited(place, steps, [&](std::int64_t trip) { tile[stream] = trip, tiles.push_back(tile); });
+    NestPlace place{.at = order.at(number)};
+    bool live = steps.first(place);
+    for (std::int64_t step = 0; live && step < most; ++step, live = steps.next(place)) {
+      BlockPlace& tile = tiles.emplace_back(place.at, step).first;
+      for (std::size_t i = 0; i < bound.nest.loop_count; ++i)
+        if (!Nest::carries(axes, bound.nest.loops[i])) tile[i] = 0;
+    }
   }
   std::sort(tiles.begin(), tiles.end());
-  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
-  Asked asked;
-  for (const BlockPlace& tile : tiles) {
-    const auto bytes = static_cast<double>(tile_bytes(bound, id));
+  std::vector<Asked> asked(static_cast<std::size_t>(most));
+  const auto bytes = static_cast<double>(tile_bytes(bound, id));
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const auto& [tile, step] = tiles[i];
+    if (i > 0 && tiles[i - 1].first == tile) continue;  // another block asks for it no later
     const std::int64_t rows = std::min(loop.tile, loop.size - tile[stream] * loop.tile);
-    asked.brought += bytes, asked.read += bytes * static_cast<double>(rows) / static_cast<double>(loop.tile);
+    Asked& own = asked[static_cast<std::size_t>(step)];
+    own.brought += bytes, own.read += bytes * static_cast<double>(rows) / static_cast<double>(loop.tile);
   }
+  for (std::size_t i = 1; i < asked.size(); ++i)
+    asked[i].brought += asked[i - 1].brought, asked[i].read += asked[i - 1].read;
   return asked;
 }
 
@@ -78,36 +87,30 @@ FirstTiles first_tiles(const LaunchAtSm& launch, double step_seconds) {
   if (!bound.how.waits.loads.empty()) return {};  // its blocks' own waits
   const std::int64_t blocks = std::min(bound.nest.blocks(), resident_blocks(bound, launch.counts.occupancy));
   const int stream = stream_under_mask(bound);
-  std::optional<BlockOrder> order;
-  if (stream >= 0) order.emplace(bound);
   const Diagram& diagram = bound.plan.schedule.diagram;
-  // Tiles come in the order in which they were asked for: those of a step when those of the steps before it have come.
-  const auto until = [&](std::int64_t steps) {
-    Asked asked;
-    for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
-      const auto id = static_cast<ArrayId>(static_cast<int>(i));
-      if (!loads(bound, id)) continue;
-      const auto at = static_cast<std::size_t>(stream);
-      const bool by_mask = order && Nest::carries(bits(diagram.array(id).axes), bound.nest.loops[at]);
-      const std::int64_t own = std::min(steps, asked_ahead(bound, id));
-      const Asked bytes =
-          by_mask ? first_visited(bound, *order, at, id, blocks, own) : first_steps(bound, id, blocks, own);
-      asked.read += bytes.read, asked.brought += bytes.brought;
+  std::vector<Asked> asked;  // of all arrays, by the number of first steps; later ones ask for nothing more
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!loads(bound, id)) continue;
+    const std::int64_t ahead = asked_ahead(bound, id);
+    asked.resize(std::max(asked.size(), static_cast<std::size_t>(ahead)), asked.empty() ? Asked{} : asked.back());
+    const auto at = static_cast<std::size_t>(stream);
+    const bool by_mask = stream >= 0 && Nest::carries(bits(diagram.array(id).axes), bound.nest.loops[at]);
+    const std::vector<Asked> masked = by_mask ? under_mask(bound, at, id, blocks, ahead) : std::vector<Asked>{};
+    for (std::size_t step = 0; step < asked.size(); ++step) {
+      const std::int64_t own = std::min(static_cast<std::int64_t>(step) + 1, ahead);
+      const Asked bytes = by_mask ? masked[static_cast<std::size_t>(own - 1)] : for_first_steps(bound, id, blocks, own);
+      asked[step].read += bytes.read, asked[step].brought += bytes.brought;
     }
-    return asked;
-  };
-  std::int64_t ahead = 1;
-  for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
-    if (const auto id = static_cast<ArrayId>(static_cast<int>(i)); loads(bound, id))
-      ahead = std::max(ahead, asked_ahead(bound, id));
+  }
+  // Tiles come in the order in which they were asked for: those of a step when those of the steps before it have come.
   const auto& measured = bound.hardware.measured;
   const bool l2_known = measured && measured->l2.read_private;
   FirstTiles first;
-  for (std::int64_t steps = 1; steps <= ahead; ++steps) {
-    const Asked asked = until(steps);
-    const double before = static_cast<double>(steps - 1) * step_seconds,
-                 cold = hbm_seconds(bound.hardware, asked.read, 0),
-                 warm = l2_known ? asked.brought / measured->l2.read_private->value : cold;
+  for (std::size_t step = 0; step < asked.size(); ++step) {
+    const double before = static_cast<double>(step) * step_seconds,
+                 cold = hbm_seconds(bound.hardware, asked[step].read, 0),
+                 warm = l2_known ? asked[step].brought / measured->l2.read_private->value : cold;
     first.cold = std::max(first.cold, cold - before), first.warm = std::max(first.warm, warm - before);
   }
   return first;

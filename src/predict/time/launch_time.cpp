@@ -46,7 +46,7 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Place
   if (at_work(bound, Mechanism::first_tiles)) {
     const std::int64_t most = std::min(launch.resident(), ceil_div(blocks, units));
     const double step_clocks = step.work[static_cast<std::size_t>(std::max<std::int64_t>(1, most) - 1)];
-    time.start = first_tiles(launch, launch.highest_hz > 0 ? step_clocks / launch.highest_hz : 0);
+    time.start = first_tiles(launch, step_clocks / launch.highest_hz);
   }
   if (step.cold_extra > 0) {
     const std::int64_t waves = ceil_div(blocks, units * launch.resident());
