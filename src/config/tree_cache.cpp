@@ -1,5 +1,6 @@
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "config/tree.h"
 
@@ -10,7 +11,7 @@ constexpr std::size_t most_kept_bytes = 8 << 20;  // of texts; then all are forg
 
 struct Parsed {
   std::string text;
-  DocumentState document;
+  std::optional<DocumentState> document;  // from its second reading on: most files are read once
 };
 
 }  // namespace
@@ -19,11 +20,12 @@ std::shared_ptr<DocumentState> read_tree(const std::string& file, std::string_vi
   static std::mutex mutex;
   static std::map<std::string, Parsed> kept;
   static std::size_t kept_bytes = 0;
+  bool again = false;
   {
     const std::lock_guard lock(mutex);
     const auto found = kept.find(file);
-    if (found != kept.end() && found->second.text == text)
-      return std::make_shared<DocumentState>(found->second.document);
+    again = found != kept.end() && found->second.text == text;
+    if (again && found->second.document) return std::make_shared<DocumentState>(*found->second.document);
   }
   const auto document = std::make_shared<DocumentState>();
   document->file = file;
@@ -31,7 +33,9 @@ std::shared_ptr<DocumentState> read_tree(const std::string& file, std::string_vi
   const std::lock_guard lock(mutex);
   if (const auto old = kept.find(file); old != kept.end()) kept_bytes -= old->second.text.size(), kept.erase(old);
   if (kept_bytes + text.size() > most_kept_bytes) kept.clear(), kept_bytes = 0;
-  kept.emplace(file, Parsed{std::string(text), *document}), kept_bytes += text.size();
+  Parsed& parsed = kept[file];
+  parsed.text = text, kept_bytes += text.size();
+  if (again) parsed.document.emplace(*document);
   return document;
 }
 

@@ -23,6 +23,7 @@ class MeasuredChecker {
     check_products();
     check_pipes();
     check_order("clock", {{"tensor load", m_.clock.tensor_load},
+                          {"tensor first", m_.clock.tensor_first},
                           {"tensor most", m_.clock.tensor_most},
                           {"most", m_.clock.most},
                           {"boost", profile_.boost_hz}});

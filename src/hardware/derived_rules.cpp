@@ -19,6 +19,7 @@ double as_it_is_there(const Profile&) { return 1; }
 double boost(const Profile& p) { return value_of(p.boost_hz); }
 double boost_period(const Profile& p) { return p.boost_hz ? 1 / p.boost_hz->value : 0; }
 double tensor_hz(const Profile& p) { return p.tensor_hz ? p.tensor_hz->value : boost(p); }
+double tensor_most(const Profile& p) { return p.measured ? value_of(p.measured->clock.tensor_most) : 0; }
 double units_and_clock(const Profile& p) { return static_cast<double>(p.units.value) * boost(p); }
 double dram(const Profile& p) { return value_of(level_of(p, LevelId::hbm).bandwidth_bytes_per_second); }
 double l2_read(const Profile& p) { return p.measured ? value_of(p.measured->l2.read_private) : 0; }
@@ -174,6 +175,11 @@ const std::vector<RateRule>& rate_rules() {
        tensor_hz,
        measured,
        {"clock.tensor_most", "clock.mma_most"}},
+      {"clock.tensor_most x its ratio to that on the nearest measured GPU",
+       tensor_most,
+       measured,
+       {"clock.tensor_first"},
+       9},
       {"as on a measured GPU with the same chip", as_it_is_there, same_chip, {"power.busy"}},
       {"the nearest measured GPU's, in proportion to the board's power", board, measured, {"power.busy"}},
       {"as on the nearest measured GPU, at the highest clock",

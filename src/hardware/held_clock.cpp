@@ -11,7 +11,7 @@ HardwareProfile with_clock_held(HardwareProfile profile, double hz) {
   hold(profile.boost_hz), hold(profile.tensor_hz);
   if (!profile.measured) return profile;
   auto& clock = profile.measured->clock;
-  hold(clock.most), hold(clock.tensor_most), hold(clock.mma_most), hold(clock.tensor_load);
+  hold(clock.most), hold(clock.tensor_most), hold(clock.mma_most), hold(clock.tensor_load), hold(clock.tensor_first);
   return profile;
 }
 

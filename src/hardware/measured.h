@@ -120,6 +120,7 @@ struct MeasuredRates {
     Value most, tensor_most;  // Hz: light load of other pipes; of the tensor cores, by wgmma
     Value mma_most;           // Hz: of the tensor cores by mma.sync, one product right behind the other
     Value tensor_load;        // Hz: wgmma in every SM at the power limit
+    Value tensor_first;       // Hz: the same in the first 2 ms after a pause, before the power limit holds
   } clock;
   struct {
     Value idle, busy;        // W: no kernel; every SM spins in one warp at the highest clock
@@ -234,6 +235,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("clock", "tensor_most", hertz, r.clock.tensor_most);
   visit("clock", "mma_most", hertz, r.clock.mma_most);
   visit("clock", "tensor_load", hertz, r.clock.tensor_load);
+  visit("clock", "tensor_first", hertz, r.clock.tensor_first);
   visit("power", "idle", watts, r.power.idle);
   visit("power", "busy", watts, r.power.busy);
   visit("power", "tensor", joules, r.power.tensor);

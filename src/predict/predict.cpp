@@ -38,7 +38,7 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
   TimePrediction& time = out.time;
   StageResults<LaunchTime> times(timed.launches.get_allocator());
   times.reserve(timed.launches.size());
-  time.modelled = true, time.sm_cycles = time.cold = 0;
+  time.modelled = true, time.sm_cycles = 0;
   for (const LaunchAtSm& launch : timed.launches) {
     IslandPrediction& result = out.islands[times.size()];
     // Memory: what stays in the L2 from run to run, and what blocks and memory wait for each other.
@@ -49,7 +49,6 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
     }
     // Launches: the gap before each.
     if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, gone);
-    time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
     add_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true), time.energy);
   }
@@ -58,7 +57,11 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
                                       ? sustained_clock(hardware, times, time.energy, time.launch)
                                       : sustained_clock(hardware, times, {}, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
-  time.cold += time.launch, time.total = total_seconds(times, sustained.hz, time.launch);
+  const double first_hz = first_clock(hardware, times, at_work(point, Mechanism::power) ? time.energy : EnergyByItem{});
+  time.cold = time.launch;
+  for (std::size_t i = 0; i < times.size(); ++i)
+    time.cold += out.islands[i].seconds = times[i].cold_seconds(first_hz);
+  time.total = total_seconds(times, sustained.hz, time.launch);
   time.host = host_seconds(hardware, times.size());
   return times;
 }

@@ -172,7 +172,7 @@ struct TimePrediction {
   bool modelled =
       false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
   double total = 0;        // run after run without a pause, launches queued ahead of the GPU, at `clock_hz`
-  double cold = 0;         // one run alone, at the highest clock
+  double cold = 0;         // one run alone, after a pause
   double sm_cycles = 0;    // clocks from the first block's start to the last one's end, summed over islands
   double busy_cycles = 0;  // clocks that a multiprocessor holds blocks, mean over them; 0: not modelled
   double launch = 0;       // of `total`: between kernels
@@ -203,7 +203,7 @@ struct IslandPrediction {
   double sm_clocks = 0, busy_clocks = 0;                  // see TimePrediction; 0: not modelled
   std::array<double, sm_unit_count> unit_clocks{};  // by SmUnit: clocks that one SM would be busy with the whole launch
   double highest_hz = 0;                            // the clock without a power limit; 0: not modelled
-  double seconds = 0;                               // of a run by itself at the highest clock, without launch
+  double seconds = 0;                               // of a run by itself after a pause, without launch
   Resource bound_by = Resource::hbm;                // the busiest resource
 };
 

@@ -107,11 +107,12 @@ double products_of(const std::vector<SmOperation>& code) {
 // The slower of two roles sets the pace, and both wait for each other then. What the faster one takes from the other is
 // left out: see docs/model.md. `lines`: of the loop's code.
 SmSteady at_the_slower_pace(const StepProgram& program, const std::vector<StepLine>& lines, SmProgram steps,
-                            const SmLimits& limits, int resident, int event_passes, SmPasses counted) {
+                            const SmLimits& limits, int resident, int event_passes, SmPasses counted,
+                            const SmAlone* block_alone = nullptr) {
   const auto steady = [&](const SmProgram& each, int events) {
     return simulate_steady(each, limits, resident, events, counted);
   };
-  if (steps.beside.code.empty()) return steady(steps, event_passes);
+  if (steps.beside.code.empty()) return simulate_steady(steps, limits, resident, event_passes, counted, block_alone);
   SmSteady alone = steady({steps.code, steps.warps}, event_passes);
   if (steady(steps, clocks_alone).beside_clocks <= alone.clocks) return alone;
   connect_roles(lines, program.beside, steps);
@@ -214,6 +215,16 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   return clocks;
 }
 
+// A step of one block, where more are asked for; nothing where they do not settle.
+std::optional<SmAlone> StepPrograms::alone(StepQuestion question, Asked asked, const HardwareProfile& hardware,
+                                           std::uint64_t gpu) const {
+  if (question.few || question.resident == 1) return std::nullopt;
+  question.resident = 1;
+  const double clocks = answer(question, asked, hardware);
+  const std::lock_guard lock(mutex_);
+  return SmAlone{clocks, known_[key_of(question, asked, gpu, question.copies_from)].as_later};
+}
+
 double StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
                                const HardwareProfile& hardware, std::uint64_t gpu) const {
   if (question.loads_from == CopySource::hbm && !has_loads(program, program.step)) {
@@ -247,9 +258,16 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
   }
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
-    const SmSteady steady = at_the_slower_pace(program, lines, std::move(steps), limits, question.resident,
-                                               clocks_alone, question.few ? SmPasses::few : SmPasses::mean);
+    const bool together = program.beside.empty() && held_together(steps);
+    const std::optional<SmAlone> one = together ? alone(question, asked, hardware, gpu) : std::nullopt;
+    const SmSteady steady =
+        at_the_slower_pace(program, lines, std::move(steps), limits, question.resident, clocks_alone,
+                           question.few ? SmPasses::few : SmPasses::mean, one ? &*one : nullptr);
     if (steady.as_later) learn(from_memory, steady.clocks);
+    if (question.resident == 1 && !question.few) {
+      const std::lock_guard lock(mutex_);
+      known_[key_of(question, asked, gpu, question.copies_from)].as_later = steady.as_later;
+    }
     return steady.clocks;
   }
   if (asked == Asked::before) around.start.erase(around.start.begin() + before_copies(program), around.start.end());

@@ -95,6 +95,7 @@ class StepPrograms {
   struct Answer {
     std::mutex at_work{};
     std::optional<double> clocks{};
+    bool as_later = false;  // SmSteady
   };
   // What these return stays where it is.
   const StepProgram* find(const std::string& symbol) const;
@@ -105,6 +106,8 @@ class StepPrograms {
   void read() const;  // called with `mutex_` locked
 
   double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
+  std::optional<SmAlone> alone(StepQuestion question, Asked asked, const HardwareProfile& hardware,
+                               std::uint64_t gpu) const;
   double simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
                    const HardwareProfile& hardware, std::uint64_t gpu) const;
   static Key key_of(const StepQuestion& question, Asked asked, std::uint64_t gpu, CopySource source) {

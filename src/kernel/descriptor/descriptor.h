@@ -28,6 +28,7 @@ struct WorkRates {
   double per_output_step = 0;   // each output element, in every step
   double per_output = 0;        // each output element, once
   double per_masked_score = 0;  // each element of the score tiles that the mask cuts
+  double per_padded_score = 0;  // each element of the score tile, in every step, where the keys do not fill their tiles
   double per_thread_step = 0;   // each thread that computes, in every step of its block: addresses, loops, barriers
   std::vector<std::pair<std::string, double>> per_element,
       per_element_step;  // of a named array: as its tile moves, in every step

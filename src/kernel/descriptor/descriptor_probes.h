@@ -99,7 +99,7 @@ code:
       work:
         xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1},
             per_element_step: {K: 2}}
-        alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50}
+        alu: {per_score: 1, per_masked_score: 4, per_padded_score: 2, per_thread_step: 50}
         conversion: {per_score: 0.5}
         shuffle: {per_row_step: 2}
         shared: {per_element_step: {Q: 0.375}}

@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, double>> read_element_rates(const Node& map, 
 }
 
 WorkRates read_rates(const Node& node, const Diagram& diagram) {
-  node.only({"per_score", "per_masked_score", "per_row_step", "per_row", "per_output_step", "per_output",
+  node.only({"per_score", "per_masked_score", "per_padded_score", "per_row_step", "per_row", "per_output_step", "per_output",
              "per_thread_step", "per_element", "per_element_step"});
   const auto rate = [&](const char* key) {
     const auto found = node.find(key);
@@ -76,6 +76,7 @@ WorkRates read_rates(const Node& node, const Diagram& diagram) {
           .per_output_step = rate("per_output_step"),
           .per_output = rate("per_output"),
           .per_masked_score = rate("per_masked_score"),
+          .per_padded_score = rate("per_padded_score"),
           .per_thread_step = rate("per_thread_step"),
           .per_element = elements("per_element"),
           .per_element_step = elements("per_element_step")};

@@ -218,7 +218,8 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
   const MmaShape mma = plan.kernel.islands[static_cast<std::size_t>(term.island)].mma;
   switch (term.cause) {
     case Cause::mma:
-      return fmt::format("tensor_flop / (2*{0}*{1}*{2}) instructions x {3}", mma.m, mma.n, mma.k,
+      return fmt::format("tensor_flop / (2*{0}*{1}*{2}) instructions x {3}", mma.m,
+                         mma.n > 0 ? std::to_string(mma.n) : "columns of the product's tile", mma.k,
                          term.direction == Direction::read ? "(A + B + fp32 C) bytes" : "fp32 D bytes");
     case Cause::fragments:
       return "operand bytes read from smem";

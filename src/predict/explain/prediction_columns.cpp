@@ -183,9 +183,8 @@ void add_seconds(Table& t) {
       json_time | csv | time_text, [](const TimePrediction& time) { return time.total; });
   add("microseconds", "microseconds", "us", "The same in microseconds.", compare,
       [](const TimePrediction& time) { return time.total * 1e6; });
-  add("cold_seconds", "one run alone, at the highest clock", "s",
-      "Time of one run alone, with an empty L2, at the highest clock.", json_time | time_text,
-      [](const TimePrediction& time) { return time.cold; });
+  add("cold_seconds", "one run alone, after a pause", "s", "Time of one run alone after a pause, with an empty L2.",
+      json_time | time_text, [](const TimePrediction& time) { return time.cold; });
 }
 
 void add_clocks(Table& t) {

@@ -94,7 +94,7 @@ const Columns<KernelRow>& kernel_columns() {
        [](const R& r) { return r.island.work.tensor_flop; }},
       json_only<R>({"exp", "exp", "", "Exponentials of clipped tiles.", Origin::loops},
                    [](const R& r) { return r.island.work.exp; }),
-      {{"seconds", "microseconds", "s", "Time alone at the highest clock, without launch.", Origin::time_model},
+      {{"seconds", "microseconds", "s", "Time alone after a pause, without launch.", Origin::time_model},
        [](const R& r) { return r.runs ? Json(r.island.seconds) : Json(nullptr); },
        [](const R& r) { return r.runs ? Json(r.island.seconds * 1e6) : Json(nullptr); }},
       json_only<R>({"sm_cycles", "SM cycles", "clk", "Clocks from the first block's start to the last one's end.",

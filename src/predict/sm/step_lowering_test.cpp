@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 #include <sstream>
 
@@ -15,6 +16,7 @@
 #include "predict/sm/simulated_step.h"
 #include "predict/textbook.h"
 #include "simulate/step_programs.h"
+#include "simulate/step_text.h"
 
 using namespace tilescope;
 
@@ -189,4 +191,44 @@ TEST_CASE("a kernel without machine code is simulated with a synthesised program
   HardwareProfile without = hardware;
   without.measured->tensor.mma.clear(), without.measured->tensor.wgmma_smem.clear();
   CHECK(seconds(SmEngine::simulated, without) != simulated);  // the stations of an ideal kernel
+}
+
+TEST_CASE("a step has the instructions that a descriptor states, those on no pipe among them") {
+  const HardwareProfile hardware = find_profile("h100_sxm", data / "hardware");
+  const Plan plan = load_plan_for_kernel("cudnn_forward", data);
+  for (const std::int64_t size : {64, 128, 256}) {
+    CAPTURE(size);
+    Point point = attention(plan, 8, 2048, 128, 128, 12);
+    point.workload.d_qk = point.workload.d_v = size;
+    const Staged stages = staged(plan, hardware, point);
+    const LaunchAtSm& launch = stages.launches.front();
+    const BoundIsland& bound = launch.bound;
+    const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
+    const WarpStep step = warp_step(launch, steps);
+    const auto& pipes = launch.counts.work.pipes;
+    const double all = static_cast<double>(std::accumulate(pipes.begin(), pipes.end(), std::int64_t{0})) / 32;
+    CHECK(all / steps / static_cast<double>(consumer_warps(bound)) == doctest::Approx(step.instructions).epsilon(0.01));
+    int listed = 0;
+    for (const auto& [opcode, count] : counted(lowered_step(step, 33), "step")) listed += count;
+    CHECK(listed == step.instructions);
+  }
+}
+
+TEST_CASE("warpgroups that take turns between their products begin apart; in turns at the products they do not") {
+  const SmMachine machine(find_profile("h100_sxm", data / "hardware"));
+  std::mt19937 random(test_seed());
+  int of_scores = 0, of_products = 0;
+  for (int i = 0; i < 200; ++i) {
+    WarpStep step = random_step(random);
+    if (!step.wgmma || step.products.size() != 2) continue;
+    step.lockstep = false, step.barriers = 0, step.scores_in_turn = !step.products_in_turn && i % 2 == 0;
+    const std::string text = lowered_step(step, 33);
+    const StepProgram program = step_text::read(text, "a test", "a test");
+    const SmProgram all{step_text::operations(machine, program, program.step, 8), 8};
+    CHECK(held_together(all) == step.products_in_turn);
+    CHECK(free_warpgroups(all) == (!step.products_in_turn && !step.scores_in_turn));
+    of_scores += step.scores_in_turn, of_products += step.products_in_turn;
+  }
+  CHECK(of_scores > 0);
+  CHECK(of_products > 0);
 }

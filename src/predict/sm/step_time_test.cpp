@@ -111,6 +111,28 @@ TEST_CASE("scores are compared with the mask only in tiles that an edge of the m
   CHECK(comparisons() == doctest::Approx(4 * 8 * 4 * 128 * 64));
 }
 
+TEST_CASE(
+    "scores are compared with the number of keys in every step, where no mask is and the keys leave a tile unfilled") {
+  Plan plan = load_plan_for_kernel("block_sparse", data);
+  for (KernelVariant& variant : plan.kernel.variants) variant.code = {};
+  WorkRates& typed = plan.kernel.islands.front().work[static_cast<std::size_t>(Pipe::alu)];
+  typed = {}, typed.per_score = 1;
+  const HardwareProfile hardware = textbook();
+  const auto alu = [&](std::int64_t keys, MaskKind mask) {
+    Point point = attention(plan, 4, keys, 128, 64, 4);
+    point.mask.kind = mask;
+    return predicted(plan, hardware, point).work.pipes[static_cast<std::size_t>(Pipe::alu)];
+  };
+  for (const std::int64_t keys : {1024, 1000})
+    for (const MaskKind mask : {MaskKind::none, MaskKind::causal}) {
+      CAPTURE(keys);
+      typed.per_padded_score = 0;
+      const std::int64_t once = alu(keys, mask);
+      typed.per_padded_score = 2;
+      CHECK(alu(keys, mask) == (keys == 1000 && mask == MaskKind::none ? 3 : 1) * once);
+    }
+}
+
 TEST_CASE("SMs without a block are not busy") {
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.write = {4e12, "M"};

@@ -34,6 +34,15 @@ void add_vector_ops(const LaunchAtSm& launch, double warp_steps, double warps_of
   }
 }
 
+// Of all kinds in a step of a warp, where the descriptor's work states those on no pipe; else 0.
+int stated_instructions(const Work& work, double warp_steps) {
+  if (work.pipes[static_cast<std::size_t>(Pipe::others)] == 0) return 0;
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < pipe_count; ++i)
+    if (static_cast<Pipe>(i) != Pipe::shared) all += work.pipes[i] - work.outside[i];
+  return rounded(static_cast<double>(all) / threads_of_warp / warp_steps);
+}
+
 // Tiles that warps copy, give each other and bring to memory.
 void add_tiles(const LaunchAtSm& launch, double warps, WarpStep& step) {
   const BoundIsland& bound = launch.bound;
@@ -134,6 +143,7 @@ WarpStep warp_step(const LaunchAtSm& launch, double steps) {
                                  : static_cast<int>(std::max<std::int64_t>(how.waits.barriers, 1)) - 1;
   step.shared_waits = rounded(of_step(CodeCount::shared_waits));
   if (code) step.instructions = rounded(of_step(CodeCount::instructions) * static_cast<double>(code->warps) / warps);
+  else step.instructions = stated_instructions(launch.counts.work, warp_steps);
   return step;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace tilescope {
@@ -47,6 +48,19 @@ double zero_between(Seen under, Seen over, const Function& value_at) {
     if (std::exchange(side, now) == now) stays.value /= 2;
   }
   return under.place;
+}
+
+// W of wgmma in all SMs in the first milliseconds after a pause; 0: not known.
+double first_watts(const HardwareProfile& hardware) {
+  const auto rate = hardware.tensor_flop_per_cycle.find(Format::fp16);
+  if (!hardware.measured || !hardware.board_watts || rate == hardware.tensor_flop_per_cycle.end()) return 0;
+  const auto& [clock, power] = std::tie(hardware.measured->clock, hardware.measured->power);
+  const auto joules = power.tensor.find(Format::fp16);
+  if (!clock.tensor_first || !clock.tensor_most || !power.busy || !power.clock_exponent || joules == power.tensor.end())
+    return 0;
+  const double hz = clock.tensor_first->value, slower = hz / clock.tensor_most->value,
+               flop = static_cast<double>(hardware.units.value) * rate->second.value * hz;
+  return power.busy->value + flop * joules->second.value * std::pow(slower, power.clock_exponent->value);
 }
 
 }  // namespace
@@ -106,6 +120,12 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const L
   } while (under.value > 0);
   const double hz = zero_between(under, over, [&](double clock) { return watts(clock) - limit; });
   return {.hz = hz, .watts = watts(hz)};
+}
+
+double first_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches, const EnergyByItem& energy) {
+  const double most_watts = first_watts(hardware);
+  return sustained_clock(hardware, launches, energy, 0, most_watts > 0 ? most_watts / hardware.board_watts->value : 1e9)
+      .hz;
 }
 
 }  // namespace tilescope

@@ -21,4 +21,8 @@ struct ClockAndPower {
 ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches,
                               const EnergyByItem& energy, double gaps, double more_power = 1);
 
+// The clock of launches after a pause. The power limit takes effect later, but from the first microseconds on chips
+// fall to a clock at which they take no more than products in all SMs do at `clock.tensor_first`.
+double first_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches, const EnergyByItem& energy);
+
 }  // namespace tilescope

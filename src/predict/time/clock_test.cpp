@@ -68,3 +68,26 @@ TEST_CASE("the clock is the highest within the power limit, to a billionth") {
   CHECK(held > 1000);
   CHECK(lowest > 1000);
 }
+
+TEST_CASE("after a pause chips take no more than products in all SMs do, which then run at the clock measured so") {
+  HardwareProfile hardware = textbook();
+  MeasuredRates& m = *hardware.measured;
+  m.clock.most = {2e9, "M"}, m.clock.tensor_most = {1.8e9, "M"}, m.clock.tensor_first = {1.6e9, "M"};
+  m.power.tensor[Format::fp16] = {1e-12, "M"}, m.power.clock_exponent = {2.0, "M"};
+  const double of_clock =
+      static_cast<double>(hardware.units.value) * hardware.tensor_flop_per_cycle.at(Format::fp16).value;
+  std::mt19937 random(test_seed());
+  for (int i = 0; i < 100; ++i) {
+    std::vector<LaunchTime> launches(1);
+    launches[0].clocks = std::uniform_real_distribution<>(1e4, 1e7)(random), launches[0].highest_hz = 1.8e9;
+    EnergyByItem energy;
+    double& joules = energy[static_cast<std::size_t>(EnergyItem::tensor)].joules;
+    joules = launches[0].clocks * of_clock * 1e-12;
+    CHECK(first_clock(hardware, launches, energy) == doctest::Approx(1.6e9));
+    joules /= 2;  // far fewer products
+    CHECK(first_clock(hardware, launches, energy) == doctest::Approx(1.8e9));
+    m.clock.tensor_first.reset(), joules *= 20;
+    CHECK(first_clock(hardware, launches, energy) == doctest::Approx(1.8e9));  // not known
+    m.clock.tensor_first = {1.6e9, "M"};
+  }
+}

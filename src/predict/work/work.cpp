@@ -87,8 +87,14 @@ std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_s
 
 bool states_nothing(const WorkRates& rate) {
   return rate.per_score == 0 && rate.per_row_step == 0 && rate.per_row == 0 && rate.per_output_step == 0 &&
-         rate.per_output == 0 && rate.per_masked_score == 0 && rate.per_thread_step == 0 && rate.per_element.empty() &&
-         rate.per_element_step.empty();
+         rate.per_output == 0 && rate.per_masked_score == 0 && rate.per_padded_score == 0 &&
+         rate.per_thread_step == 0 && rate.per_element.empty() && rate.per_element_step.empty();
+}
+
+// Whether no mask cuts the tiles of keys, but their last one is not full.
+bool keys_are_padded(const BoundIsland& bound, AxisId keys) {
+  const BoundLoop* loop = bound.nest.loop_over(keys);
+  return !bound.point.mask.masks() && loop && loop->size % loop->tile != 0;
 }
 
 void add_pipes(const BoundIsland& bound, Work& work) {
@@ -124,6 +130,8 @@ void add_pipes(const BoundIsland& bound, Work& work) {
     const std::int64_t per_row = of_steps / bound.how.step_lanes + checked_mul(scaled(rate.per_row, rows), lanes);
     if (rate.per_masked_score > 0)
       work.pipes[i] += std::llround(rate.per_masked_score * masked_scores(bound, static_cast<double>(score_points)));
+    if (rate.per_padded_score > 0 && keys_are_padded(bound, score_axes.back()))
+      work.pipes[i] += scaled(rate.per_padded_score, score_points);
     work.pipes[i] += scaled(rate.per_score, score_points) + per_row + of_outputs + work.of_threads[i];
   }
 }

@@ -7,26 +7,40 @@ namespace {
 
 using namespace sm_state;
 
+// Whether warpgroups have asynchronous products and no barrier at which they meet.
+bool are_apart(const SmProgram& program, const SmCode& code) {
+  return code.asynchronous && !code.barriers && program.warps % group_warps == 0;
+}
+
 // Blocks, and warpgroups of asynchronous products that no barrier holds together, are anywhere in their passes: they
 // are spread evenly over the pass of one that is alone. An assumption; it has no number.
-Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks) {
-  const bool apart = free_warpgroups(program);
+Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks, const SmAlone* known = nullptr) {
+  const SmCode code(program.code, {});
+  const bool apart = are_apart(program, code);
   const int warps = apart ? group_warps : program.warps, groups = blocks * program.warps / warps;
   if (groups == 1) return {.warps = warps};
-  const SmSteady alone = Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
-  return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0, apart};
+  SmAlone alone;
+  if (known && !apart) {
+    alone = *known;
+  } else {
+    const SmSteady steady = Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
+    alone = {steady.clocks, steady.as_later};
+  }
+  return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0, apart && !code.turns};
 }
 
 }  // namespace
 
+bool held_together(const SmProgram& program) { return !are_apart(program, SmCode(program.code, {})); }
+
 bool free_warpgroups(const SmProgram& program) {
   const SmCode code(program.code, {});
-  return code.asynchronous && !code.barriers && program.warps % group_warps == 0;
+  return are_apart(program, code) && !code.turns;
 }
 
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes,
-                         SmPasses counted) {
-  const Apart evenly = spread_evenly(program, limits, blocks);
+                         SmPasses counted, const SmAlone* alone) {
+  const Apart evenly = spread_evenly(program, limits, blocks, alone);
   const bool free = evenly.stays && (counted == SmPasses::first || counted == SmPasses::mean);
   const auto run = [&](int percent, bool details) {
     Apart apart = evenly;

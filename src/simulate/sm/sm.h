@@ -69,13 +69,22 @@ struct SmSteady {
 // ones of any program, which is quick.
 enum class SmPasses : std::uint8_t { settled, first, mean, few };
 
+// Whether a barrier, or the order of their products, holds the warps of a block together.
+bool held_together(const SmProgram& program);
 // Whether warpgroups of the program have asynchronous products and no barrier that holds them together.
 bool free_warpgroups(const SmProgram& program);
 
+// A pass of a block by itself.
+struct SmAlone {
+  double clocks = 0;
+  bool as_later = false;  // see SmSteady
+};
+
 // Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
-// first warp, whose events are kept; below 0: the clocks alone, which takes half the time.
+// first warp, whose events are kept; below 0: the clocks alone, which takes half the time. `alone`: were it known, of
+// a program whose warpgroups are held together.
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0,
-                         SmPasses counted = SmPasses::settled);
+                         SmPasses counted = SmPasses::settled, const SmAlone* alone = nullptr);
 
 // Whose clocks from start to end count: a block that ends does so with its last warp; where it stays for another tile,
 // each warp goes on by itself.

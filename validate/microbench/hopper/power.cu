@@ -1,6 +1,7 @@
 // Energy of a tensor FLOP: wgmma on random normal operands, on a few SMs (at the highest clock) and on all SMs (at the
 // power limit).
 #include <cuda_fp8.h>
+#include <unistd.h>
 
 #include <cmath>
 
@@ -137,6 +138,18 @@ LoadResult products_on(const Nvml& nvml, double seconds, int blocks) {
   return steady_load(nvml, seconds, Body{}, {blocks, Body::threads, Body::shared_bytes}, Body::flop);
 }
 
+// Hz of products on all SMs in the first milliseconds after a pause: the power limit takes hold later.
+std::vector<double> first_clocks(int units) {
+  using Body = NormalProducts<__half>;
+  constexpr int samples = 5, pause_us = 300000, clocks = 3300000, clocks_a_round = 4100;
+  std::vector<double> found;
+  for (int i = 0; i < samples; ++i) {
+    usleep(pause_us);
+    found.push_back(run_timed(Body{}, {units, Body::threads, Body::shared_bytes}, clocks / clocks_a_round).clock_hz);
+  }
+  return found;
+}
+
 // Energy of a tensor FLOP on a few SMs, far below the power limit: from the difference between an eighth and three
 // eighths of the SMs.
 template <class Element>
@@ -192,6 +205,8 @@ void measure_tensor_power(Microbench& bench, const Nvml& nvml, double seconds, c
   const LoadResult all = load_on("all", bench.units());
   bench.add("clock.tensor_load", {all.clock_hz},
             "wgmma fp16 over random normal operands on all SMs, " + std::to_string(static_cast<int>(all.watts)) + " W");
+  bench.add("clock.tensor_first", first_clocks(bench.units()),
+            "wgmma fp16 over random normal operands on all SMs, the first 2 ms after a pause");
   const double exponent = clock_exponent(held, light, bench.find("power.tensor.fp16")->value, awake.watts);
   if (exponent > 0)
     bench.add("power.clock_exponent", {exponent},
