@@ -57,10 +57,12 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
                                       ? sustained_clock(hardware, times, time.energy, time.launch)
                                       : sustained_clock(hardware, times, {}, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
-  const double first_hz = first_clock(hardware, times, at_work(point, Mechanism::power) ? time.energy : EnergyByItem{});
+  time.cold_hz = first_clock(hardware, times, at_work(point, Mechanism::power) ? time.energy : EnergyByItem{});
   time.cold = time.launch;
-  for (std::size_t i = 0; i < times.size(); ++i)
-    time.cold += out.islands[i].seconds = times[i].cold_seconds(first_hz);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    out.islands[i].seconds = times[i].cold_seconds(time.cold_hz);
+    time.cold += out.islands[i].seconds;
+  }
   time.total = total_seconds(times, sustained.hz, time.launch);
   time.host = host_seconds(hardware, times.size());
   return times;

@@ -190,8 +190,8 @@ const StepPrograms::Operations& StepPrograms::operations(std::uint64_t gpu, cons
 
 void StepPrograms::learn(const Key& key, double clocks) const {
   const std::lock_guard lock(mutex_);
-  std::optional<double>& known = known_[key].clocks;
-  if (!known) known = clocks;
+  std::optional<SmAlone>& known = known_[key].found;
+  if (!known) known = SmAlone{clocks};
 }
 
 double StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
@@ -203,34 +203,35 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   if (asked >= Asked::around && program->start.empty()) return 0;
   std::unique_lock lock(mutex_);
   Answer& own = known_[key_of(question, asked, gpu, question.copies_from)];
-  if (own.clocks) return *own.clocks;
+  if (own.found) return own.found->clocks;
   lock.unlock();
   const std::lock_guard at_work(own.at_work);
   lock.lock();
-  if (own.clocks) return *own.clocks;
+  if (own.found) return own.found->clocks;
   lock.unlock();
-  const double clocks = simulated(*program, question, asked, hardware, gpu);
+  const SmAlone found = simulated(*program, question, asked, hardware, gpu);
   lock.lock();
-  own.clocks = clocks;
-  return clocks;
+  own.found = found;
+  return found.clocks;
 }
 
-// A step of one block, where more are asked for; nothing where they do not settle.
+// A step of one block by itself, where several are resident; nothing for `few`, whose passes are other ones. Whether
+// copies were later tells nothing of those from memory: what was learned of them does not say it.
 std::optional<SmAlone> StepPrograms::alone(StepQuestion question, Asked asked, const HardwareProfile& hardware,
                                            std::uint64_t gpu) const {
   if (question.few || question.resident == 1) return std::nullopt;
   question.resident = 1;
-  const double clocks = answer(question, asked, hardware);
+  answer(question, asked, hardware);
   const std::lock_guard lock(mutex_);
-  return SmAlone{clocks, known_[key_of(question, asked, gpu, question.copies_from)].as_later};
+  return known_[key_of(question, asked, gpu, question.copies_from)].found;
 }
 
-double StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
-                               const HardwareProfile& hardware, std::uint64_t gpu) const {
+SmAlone StepPrograms::simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
+                                const HardwareProfile& hardware, std::uint64_t gpu) const {
   if (question.loads_from == CopySource::hbm && !has_loads(program, program.step)) {
     StepQuestion same = question;
     same.loads_from = CopySource::l2;
-    return answer(same, asked, hardware);
+    return {answer(same, asked, hardware)};
   }
   const SmMachine& own = machine(gpu, question.copies_from, hardware);
   // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
@@ -264,14 +265,10 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
         at_the_slower_pace(program, lines, std::move(steps), limits, question.resident, clocks_alone,
                            question.few ? SmPasses::few : SmPasses::mean, one ? &*one : nullptr);
     if (steady.as_later) learn(from_memory, steady.clocks);
-    if (question.resident == 1 && !question.few) {
-      const std::lock_guard lock(mutex_);
-      known_[key_of(question, asked, gpu, question.copies_from)].as_later = steady.as_later;
-    }
-    return steady.clocks;
+    return {steady.clocks, steady.as_later};
   }
   if (asked == Asked::before) around.start.erase(around.start.begin() + before_copies(program), around.start.end());
-  if (asked != Asked::around) return simulate_blocks(steps, around, limits, question.resident, 1);
+  if (asked != Asked::around) return {simulate_blocks(steps, around, limits, question.resident, 1)};
   constexpr int passes = 8;
   bool as_later = false;
   const double all = simulate_blocks(steps, around, limits, question.resident, passes,
@@ -282,18 +279,18 @@ double StepPrograms::simulated(const StepProgram& program, const StepQuestion& q
                  step = program.beside.empty() && !free_warpgroups(steps)
                             ? answer(question, Asked::step, hardware)  // known from the launch's steps
                             : simulate_steady(steps, limits, question.resident, clocks_alone, SmPasses::first).clocks;
-    return std::max(0.0, all - (passes + std::round(moved / products_of(steps.code))) * step);
+    return {std::max(0.0, all - (passes + std::round(moved / products_of(steps.code))) * step)};
   }
   const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
   const double clocks = beside(answer(question, Asked::step, hardware));
-  if (!as_later) return clocks;
+  if (!as_later) return {clocks};
   std::unique_lock lock(mutex_);
   const auto later_step = known_.find(key_of(question, Asked::step, gpu, CopySource::hbm));
   std::optional<double> later;
-  if (later_step != known_.end()) later = later_step->second.clocks;
+  if (later_step != known_.end() && later_step->second.found) later = later_step->second.found->clocks;
   lock.unlock();
   if (later) learn(from_memory, beside(*later));
-  return clocks;
+  return {clocks};
 }
 
 StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const HardwareProfile& hardware,

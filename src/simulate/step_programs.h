@@ -94,8 +94,7 @@ class StepPrograms {
   // Who is at a question, so that nobody simulates what another thread is at.
   struct Answer {
     std::mutex at_work{};
-    std::optional<double> clocks{};
-    bool as_later = false;  // SmSteady
+    std::optional<SmAlone> found{};
   };
   // What these return stays where it is.
   const StepProgram* find(const std::string& symbol) const;
@@ -108,8 +107,8 @@ class StepPrograms {
   double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
   std::optional<SmAlone> alone(StepQuestion question, Asked asked, const HardwareProfile& hardware,
                                std::uint64_t gpu) const;
-  double simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
-                   const HardwareProfile& hardware, std::uint64_t gpu) const;
+  SmAlone simulated(const StepProgram& program, const StepQuestion& question, Asked asked,
+                    const HardwareProfile& hardware, std::uint64_t gpu) const;
   static Key key_of(const StepQuestion& question, Asked asked, std::uint64_t gpu, CopySource source) {
     return {gpu,
             question.symbol,

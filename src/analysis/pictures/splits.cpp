@@ -64,10 +64,11 @@ struct Part {
 
 Part part_of(const Prediction& prediction, const HardwareProfile& hardware, std::size_t number) {
   const IslandPrediction& island = prediction.islands[number];
-  const double highest = island.highest_hz, hz = std::min(prediction.time.clock_hz, highest);
+  const double highest = island.highest_hz, hz = std::min(prediction.time.clock_hz, highest),
+               cold_hz = std::min(prediction.time.cold_hz, highest);
   Part part{.units = unit_seconds(hardware, island, hz), .bound = unit_of(island.bound_by)};
   part.seconds = std::max({part.units[l2], part.units[hbm], island.sm_clocks / hz});
-  part.idle_share = std::clamp(1 - island.busy_clocks / (island.seconds * highest), 0.0, 1.0);
+  part.idle_share = std::clamp(1 - island.busy_clocks / (island.seconds * cold_hz), 0.0, 1.0);
   return part;
 }
 

@@ -60,8 +60,8 @@ std::vector<std::pair<std::string, double>> read_element_rates(const Node& map, 
 }
 
 WorkRates read_rates(const Node& node, const Diagram& diagram) {
-  node.only({"per_score", "per_masked_score", "per_padded_score", "per_row_step", "per_row", "per_output_step", "per_output",
-             "per_thread_step", "per_element", "per_element_step"});
+  node.only({"per_score", "per_masked_score", "per_padded_score", "per_row_step", "per_row", "per_output_step",
+             "per_output", "per_thread_step", "per_element", "per_element_step"});
   const auto rate = [&](const char* key) {
     const auto found = node.find(key);
     return found ? found->number(0, most_operations) : 0.0;

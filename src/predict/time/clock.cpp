@@ -123,9 +123,11 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const L
 }
 
 double first_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches, const EnergyByItem& energy) {
-  const double most_watts = first_watts(hardware);
-  return sustained_clock(hardware, launches, energy, 0, most_watts > 0 ? most_watts / hardware.board_watts->value : 1e9)
-      .hz;
+  const double watts = first_watts(hardware);
+  double most = 0;
+  for (const LaunchTime& each : launches) most = std::max(most, each.highest_hz);
+  if (watts <= 0) return most;
+  return sustained_clock(hardware, launches, energy, 0, std::max(1.0, watts / hardware.board_watts->value)).hz;
 }
 
 }  // namespace tilescope

@@ -22,7 +22,8 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const L
                               const EnergyByItem& energy, double gaps, double more_power = 1);
 
 // The clock of launches after a pause. The power limit takes effect later, but from the first microseconds on chips
-// fall to a clock at which they take no more than products in all SMs do at `clock.tensor_first`.
+// fall to a clock at which they take no more than products in all SMs do at `clock.tensor_first`, or than the board
+// allows where that is more. The highest clock where a profile does not have it.
 double first_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches, const EnergyByItem& energy);
 
 }  // namespace tilescope

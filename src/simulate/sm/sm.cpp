@@ -9,7 +9,7 @@ using namespace sm_state;
 
 // Whether warpgroups have asynchronous products and no barrier at which they meet.
 bool are_apart(const SmProgram& program, const SmCode& code) {
-  return code.asynchronous && !code.barriers && program.warps % group_warps == 0;
+  return code.asynchronous && !code.together && program.warps % group_warps == 0;
 }
 
 // Blocks, and warpgroups of asynchronous products that no barrier holds together, are anywhere in their passes: they

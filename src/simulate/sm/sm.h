@@ -69,9 +69,10 @@ struct SmSteady {
 // ones of any program, which is quick.
 enum class SmPasses : std::uint8_t { settled, first, mean, few };
 
-// Whether a barrier, or the order of their products, holds the warps of a block together.
+// Whether warps of a block begin together: all but warpgroups with asynchronous products, where no barrier and no order
+// of products holds these together.
 bool held_together(const SmProgram& program);
-// Whether warpgroups of the program have asynchronous products and no barrier that holds them together.
+// Whether warpgroups are not held together, and take no turns either.
 bool free_warpgroups(const SmProgram& program);
 
 // A pass of a block by itself.
@@ -81,8 +82,8 @@ struct SmAlone {
 };
 
 // Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
-// first warp, whose events are kept; below 0: the clocks alone, which takes half the time. `alone`: were it known, of
-// a program whose warpgroups are held together.
+// first warp, whose events are kept; below 0: the clocks alone, which takes half the time. `alone`: a pass of one
+// block, if it is known; of use where warps are held together.
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0,
                          SmPasses counted = SmPasses::settled, const SmAlone* alone = nullptr);
 

@@ -1,5 +1,5 @@
 // Energy of a tensor FLOP: wgmma on random normal operands, on a few SMs (at the highest clock) and on all SMs (at the
-// power limit).
+// power limit); and the clock of the latter right after a pause.
 #include <cuda_fp8.h>
 #include <unistd.h>
 
@@ -138,14 +138,15 @@ LoadResult products_on(const Nvml& nvml, double seconds, int blocks) {
   return steady_load(nvml, seconds, Body{}, {blocks, Body::threads, Body::shared_bytes}, Body::flop);
 }
 
-// Hz of products on all SMs in the first milliseconds after a pause: the power limit takes hold later.
+// Hz of products on all SMs in the first milliseconds after a pause, before the power limit takes effect.
 std::vector<double> first_clocks(int units) {
   using Body = NormalProducts<__half>;
-  constexpr int samples = 5, pause_us = 300000, clocks = 3300000, clocks_a_round = 4100;
+  constexpr int samples = 5, pause_us = 300000,
+                rounds = 800;  // 2 ms: 16 products of 128 clocks of each of two warpgroups
   std::vector<double> found;
   for (int i = 0; i < samples; ++i) {
     usleep(pause_us);
-    found.push_back(run_timed(Body{}, {units, Body::threads, Body::shared_bytes}, clocks / clocks_a_round).clock_hz);
+    found.push_back(run_timed(Body{}, {units, Body::threads, Body::shared_bytes}, rounds).clock_hz);
   }
   return found;
 }
