@@ -49,15 +49,14 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
     }
     // Launches: the gap before each.
     if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, gone);
-    time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
+    time.sm_cycles += each.cold_seconds(each.highest_hz) * each.highest_hz, time.busy_cycles += result.busy_clocks;
     add_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true), time.energy);
   }
   // Clock: the highest at which all of them stay within the power limit.
-  const ClockAndPower sustained = at_work(point, Mechanism::power)
-                                      ? sustained_clock(hardware, times, time.energy, time.launch)
-                                      : sustained_clock(hardware, times, {}, time.launch);
+  const EnergyByItem spent = at_work(point, Mechanism::power) ? time.energy : EnergyByItem{};
+  const ClockAndPower sustained = sustained_clock(hardware, times, spent, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
-  time.cold_hz = first_clock(hardware, times, at_work(point, Mechanism::power) ? time.energy : EnergyByItem{});
+  time.cold_hz = first_clock(hardware, times, spent);
   time.cold = time.launch;
   for (std::size_t i = 0; i < times.size(); ++i) {
     out.islands[i].seconds = times[i].cold_seconds(time.cold_hz);

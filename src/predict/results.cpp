@@ -142,7 +142,6 @@ void add_launch_time(const SmStep& step, const LaunchTime& time, bool products, 
 
 void add_memory_wait(const HardwareProfile& hardware, const LaunchTime& time, IslandPrediction& launch) {
   const auto& share = hardware.measured->hbm.busy;  // memory does not serve all SMs alike
-  launch.seconds = std::max(launch.seconds, time.memory_wait.cold);
   launch.busy_clocks =
       std::max(launch.busy_clocks, time.memory_wait.busy * (share ? share->value : 1) * time.memory_hz);
 }

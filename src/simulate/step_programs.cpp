@@ -259,7 +259,7 @@ SmAlone StepPrograms::simulated(const StepProgram& program, const StepQuestion& 
   }
   const Key from_memory = key_of(question, asked, gpu, CopySource::hbm);
   if (asked == Asked::step || asked == Asked::masked) {
-    const bool together = program.beside.empty() && held_together(steps);
+    const bool together = program.beside.empty() && warpgroups_of(steps) == Warpgroups::together;
     const std::optional<SmAlone> one = together ? alone(question, asked, hardware, gpu) : std::nullopt;
     const SmSteady steady =
         at_the_slower_pace(program, lines, std::move(steps), limits, question.resident, clocks_alone,
@@ -276,7 +276,7 @@ SmAlone StepPrograms::simulated(const StepProgram& program, const StepQuestion& 
   if (question.stays) {
     // Products before and after the loop are those of steps that compilers have moved out of it.
     const double moved = products_of(around.start) + products_of(around.end),
-                 step = program.beside.empty() && !free_warpgroups(steps)
+                 step = program.beside.empty() && warpgroups_of(steps) != Warpgroups::free
                             ? answer(question, Asked::step, hardware)  // known from the launch's steps
                             : simulate_steady(steps, limits, question.resident, clocks_alone, SmPasses::first).clocks;
     return {std::max(0.0, all - (passes + std::round(moved / products_of(steps.code))) * step)};

@@ -225,8 +225,9 @@ TEST_CASE("warpgroups that take turns between their products begin apart; in tur
     const std::string text = lowered_step(step, 33);
     const StepProgram program = step_text::read(text, "a test", "a test");
     const SmProgram all{step_text::operations(machine, program, program.step, 8), 8};
-    CHECK(held_together(all) == step.products_in_turn);
-    CHECK(free_warpgroups(all) == (!step.products_in_turn && !step.scores_in_turn));
+    const Warpgroups warpgroups = warpgroups_of(all);
+    CHECK((warpgroups == Warpgroups::together) == step.products_in_turn);
+    CHECK((warpgroups == Warpgroups::free) == (!step.products_in_turn && !step.scores_in_turn));
     of_scores += step.scores_in_turn, of_products += step.products_in_turn;
   }
   CHECK(of_scores > 0);

@@ -124,9 +124,7 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const L
 
 double first_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches, const EnergyByItem& energy) {
   const double watts = first_watts(hardware);
-  double most = 0;
-  for (const LaunchTime& each : launches) most = std::max(most, each.highest_hz);
-  if (watts <= 0) return most;
+  if (watts <= 0) return sustained_clock(hardware, launches, {}, 0).hz;
   return sustained_clock(hardware, launches, energy, 0, std::max(1.0, watts / hardware.board_watts->value)).hz;
 }
 

@@ -23,14 +23,6 @@ struct SmCode {
     for (const auto* part : {&ends.start, &program, &ends.end, &other.code})
       for (const SmOperation& operation : *part) add(operation);
     if (loop_end > loop) operations[loop_end - 1].in_order = true;
-    bool in_turn = false;
-    for (int pass = 0; pass < 2; ++pass)  // the second begins in the turn in which the first one ended
-      for (const SmOperation& op : program) {
-        const bool of_turn = op.number == SmOperation::turn, waits = op.effect == SmEffect::barrier_sync;
-        if (of_turn && (waits || op.effect == SmEffect::barrier_arrive)) in_turn = waits;
-        turns |= of_turn && waits;
-        together |= (waits && !of_turn) || (in_turn && op.effect == SmEffect::product);
-      }
     for (const auto* part : {&program, &other.code})
       for (const SmOperation& op : *part) asynchronous |= op.effect == SmEffect::product;
   }
@@ -41,8 +33,6 @@ struct SmCode {
   std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last one of a block
   std::uint32_t beside_end;           // from `end` on: a pass of warps of another role
   bool asynchronous = false;          // products of the pass
-  bool together = false;              // in the pass: warps of a block meet, or issue products in turn
-  bool turns = false;                 // in the pass: warpgroups take turns
 
  private:
   void add(const SmOperation& operation) {

@@ -7,16 +7,11 @@ namespace {
 
 using namespace sm_state;
 
-// Whether warpgroups have asynchronous products and no barrier at which they meet.
-bool are_apart(const SmProgram& program, const SmCode& code) {
-  return code.asynchronous && !code.together && program.warps % group_warps == 0;
-}
-
 // Blocks, and warpgroups of asynchronous products that no barrier holds together, are anywhere in their passes: they
 // are spread evenly over the pass of one that is alone. An assumption; it has no number.
 Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks, const SmAlone* known = nullptr) {
-  const SmCode code(program.code, {});
-  const bool apart = are_apart(program, code);
+  const Warpgroups warpgroups = warpgroups_of(program);
+  const bool apart = warpgroups != Warpgroups::together;
   const int warps = apart ? group_warps : program.warps, groups = blocks * program.warps / warps;
   if (groups == 1) return {.warps = warps};
   SmAlone alone;
@@ -26,16 +21,24 @@ Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks
     const SmSteady steady = Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
     alone = {steady.clocks, steady.as_later};
   }
-  return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0, apart && !code.turns};
+  return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0,
+          warpgroups == Warpgroups::free};
 }
 
 }  // namespace
 
-bool held_together(const SmProgram& program) { return !are_apart(program, SmCode(program.code, {})); }
-
-bool free_warpgroups(const SmProgram& program) {
-  const SmCode code(program.code, {});
-  return are_apart(program, code) && !code.turns;
+Warpgroups warpgroups_of(const SmProgram& program) {
+  bool asynchronous = false, together = program.warps % group_warps != 0, turns = false, in_turn = false;
+  for (int pass = 0; pass < 2; ++pass)  // the second begins in the turn in which the first one ended
+    for (const SmOperation& op : program.code) {
+      const bool of_turn = op.number == SmOperation::turn, waits = op.effect == SmEffect::barrier_sync,
+                 multiplies = op.effect == SmEffect::product;
+      if (of_turn && (waits || op.effect == SmEffect::barrier_arrive)) in_turn = waits;
+      asynchronous |= multiplies, turns |= of_turn && waits;
+      together |= (waits && !of_turn) || (in_turn && multiplies);
+    }
+  if (together || !asynchronous) return Warpgroups::together;
+  return turns ? Warpgroups::in_turns : Warpgroups::free;
 }
 
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes,

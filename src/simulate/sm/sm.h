@@ -69,11 +69,10 @@ struct SmSteady {
 // ones of any program, which is quick.
 enum class SmPasses : std::uint8_t { settled, first, mean, few };
 
-// Whether warps of a block begin together: all but warpgroups with asynchronous products, where no barrier and no order
-// of products holds these together.
-bool held_together(const SmProgram& program);
-// Whether warpgroups are not held together, and take no turns either.
-bool free_warpgroups(const SmProgram& program);
+// How warpgroups with asynchronous products begin: held together by a barrier or by an order of their products, as all
+// other programs are; apart, with turns at what stands between the products; or apart and free of each other.
+enum class Warpgroups : std::uint8_t { together, in_turns, free };
+Warpgroups warpgroups_of(const SmProgram& program);
 
 // A pass of a block by itself.
 struct SmAlone {
@@ -83,7 +82,7 @@ struct SmAlone {
 
 // Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
 // first warp, whose events are kept; below 0: the clocks alone, which takes half the time. `alone`: a pass of one
-// block, if it is known; of use where warps are held together.
+// block, if it is known; of use where they begin together.
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0,
                          SmPasses counted = SmPasses::settled, const SmAlone* alone = nullptr);
 
