@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+namespace base_checked_test {
+
 using namespace tilescope;
 
 TEST_CASE("a count up to 2^63 - 1 is exact, and a larger count throws") {
@@ -22,3 +24,5 @@ TEST_CASE("division rounds up, also at the ends of the range") {
   CHECK(ceil_div(8, 7) == 2);
   CHECK(ceil_div(std::numeric_limits<std::int64_t>::max(), 2) == std::int64_t{1} << 62);
 }
+
+}  // namespace base_checked_test

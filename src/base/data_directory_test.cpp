@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace tilescope {
+namespace tilescope::data_directory_test {
 namespace {
 
 // Sets TILESCOPE_DATA for the duration of a test.
@@ -37,4 +37,4 @@ TEST_CASE("TILESCOPE_DATA sets the data folder, and the error for a folder witho
                        InputError);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::data_directory_test

@@ -7,6 +7,8 @@
 
 #include "base/test_seed.h"
 
+namespace dtype_test {
+
 using namespace tilescope;
 
 TEST_CASE("every format is parsed from its printed name and has the expected width") {
@@ -111,3 +113,5 @@ TEST_CASE("a text that is not a dtype is refused") {
     CHECK_FALSE(parse_dtype(text).has_value());
   }
 }
+
+}  // namespace dtype_test

@@ -4,6 +4,7 @@
 
 #include <array>
 
+namespace enum_table_test {
 namespace {
 enum class Colour { red, green, blue };
 struct ColourRow {
@@ -12,12 +13,17 @@ struct ColourRow {
   bool warm;
 };
 }  // namespace
+}  // namespace enum_table_test
 
 template <>
-struct tilescope::EnumTable<Colour> {
+struct tilescope::EnumTable<enum_table_test::Colour> {
+  using Colour = enum_table_test::Colour;
+  using ColourRow = enum_table_test::ColourRow;
   static constexpr std::array rows{ColourRow{Colour::red, "red", true}, ColourRow{Colour::green, "dark-green", false},
                                    ColourRow{Colour::blue, "blue", false}};
 };
+
+namespace enum_table_test {
 
 using namespace tilescope;
 
@@ -36,3 +42,5 @@ TEST_CASE("names are listed in the order of the table, for all enumerators or fo
         std::vector<std::string>{"dark-green", "blue"});
   CHECK(to_strings(std::vector{Colour::blue, Colour::red}) == std::vector<std::string>{"blue", "red"});
 }
+
+}  // namespace enum_table_test

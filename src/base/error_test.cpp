@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace error_test {
+
 using namespace tilescope;
 
 TEST_CASE("a diagnostic omits the fields that are unknown") {
@@ -24,3 +26,5 @@ TEST_CASE("a diagnostic is one short line, whatever it quotes") {
         "f\\n:1: error: --a\\x1b[2J: found 'x\\ny'");
   CHECK(to_string(Diagnostic{"", 0, 0, "", "found '" + std::string(100000, 'a') + "'"}).size() < 200);
 }
+
+}  // namespace error_test

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "draw/test_xml.h"
 
+namespace escape_test {
+
 using namespace tilescope;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("Markdown has no tag and no link but in code blocks; comparisons, tabl
     CHECK(safe_markdown(safe) == safe);
   }
 }
+
+}  // namespace escape_test

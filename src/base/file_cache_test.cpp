@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 
-namespace tilescope {
+namespace tilescope::file_cache_test {
 
 TEST_CASE("a value of a file is made once, and again when the file changes") {
   const TemporaryDirectory directory("cache");
@@ -31,4 +31,4 @@ TEST_CASE("a value of a file is made once, and again when the file changes") {
   CHECK(made == 4);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::file_cache_test

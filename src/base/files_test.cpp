@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 
+namespace files_test {
+
 using namespace tilescope;
 
 namespace {
@@ -111,3 +113,5 @@ TEST_CASE("a temporary directory goes with its object and is its owner's alone")
   }
   CHECK_FALSE(fs::exists(path));
 }
+
+}  // namespace files_test

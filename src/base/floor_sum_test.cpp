@@ -4,6 +4,8 @@
 
 #include <random>
 
+namespace floor_sum_test {
+
 using namespace tilescope;
 
 TEST_CASE("a sum of floors equals a loop that adds them one by one") {
@@ -24,3 +26,5 @@ TEST_CASE("a sum of floors equals a loop that adds them one by one") {
 TEST_CASE("a sum of floors that overflows is refused") {
   CHECK_THROWS_AS(floor_sum(std::int64_t{1} << 40, 1, std::int64_t{1} << 40, 0), CountOverflow);
 }
+
+}  // namespace floor_sum_test

@@ -12,6 +12,8 @@
 
 #include "base/test_seed.h"
 
+namespace parallel_test {
+
 using namespace tilescope;
 
 TEST_CASE("items are taken in their order, each once and with what its slot holds, whatever the number of threads") {
@@ -104,3 +106,5 @@ TEST_CASE("each item is made once, inside other work too, and the first failure 
         for (const int each : made) REQUIRE(each == 1);
     }
 }
+
+}  // namespace parallel_test

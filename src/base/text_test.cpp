@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+namespace text_test {
+
 using namespace tilescope;
 
 TEST_CASE("a misspelt word is matched to the nearest known word, and an unrelated word has no match") {
@@ -78,3 +80,5 @@ TEST_CASE("numbers are grouped and scaled with their unit") {
   CHECK(with_binary(233472) == "228 KiB");
   CHECK(with_binary(126.5 * 1024 * 1024) == "126.5 MiB");
 }
+
+}  // namespace text_test

@@ -5,6 +5,8 @@
 #include <string>
 #include <type_traits>
 
+namespace units_test {
+
 using namespace tilescope;
 
 TEST_CASE("quantities with wrong units do not compile, and a rate times a time is an amount") {
@@ -77,3 +79,5 @@ TEST_CASE("the error for a refused quantity states what was expected and what wa
   CHECK(problem("5 5 MHz") == "found '5 5 MHz' with an unknown unit; did you mean 'MHz'?");
   CHECK(problem(std::string(500, '9')).size() < 100);
 }
+
+}  // namespace units_test

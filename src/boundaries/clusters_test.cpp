@@ -12,7 +12,7 @@
 #include "base/test_seed.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::clusters_test {
 namespace {
 
 DeriveRequest request_for(const std::string& diagram, const Workload& workload) {
@@ -179,4 +179,4 @@ TEST_CASE("a matmul in clusters: the best box of blocks, and its bytes, equal a 
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::clusters_test

@@ -10,7 +10,7 @@
 #include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::theory_test {
 namespace {
 
 HardwareProfile gpu(const std::string& id) { return find_profile(id, std::string(TILESCOPE_SOURCE_DIR) + "/hardware"); }
@@ -164,4 +164,4 @@ TEST_CASE("a last-level cache above eight parts of L2 serves keys and values eig
   CHECK(boundary_optima(request, models(), gpu("h100_sxm"), 2).front().boundary == "hbm -> l2");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::theory_test

@@ -7,6 +7,8 @@
 
 #include "cli/run_program.h"
 
+namespace capture_test {
+
 using namespace tilescope::cli;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("words after -- are the command's own, and a build without CUDA cannot
   CHECK(outcome.out == "");
   CHECK(outcome.err.starts_with("error: this tilescope was built without CUDA and CUPTI, so it cannot capture"));
 }
+
+}  // namespace capture_test

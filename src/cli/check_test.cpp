@@ -6,6 +6,8 @@
 
 #include "cli/run_program.h"
 
+namespace cli_check_test {
+
 using namespace tilescope::cli;
 using nlohmann::json;
 
@@ -72,3 +74,5 @@ TEST_CASE("describe --check refuses a launch that was not counted, and sizes tha
   CHECK(run_program(other + "--check " + captures + ".jsonl").err.find("needs the sizes of the launch") !=
         std::string::npos);
 }
+
+}  // namespace cli_check_test

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "cli/run_program.h"
 
+namespace cli_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 using nlohmann::json;
@@ -312,3 +314,5 @@ TEST_CASE("the hardware commands list, show and check every profile") {
   for (const char* column : {"profile", "rule", "result", "finding"})
     CHECK(json::parse(run_program("hardware check l4 --format json").out)[0].contains(column));
 }
+
+}  // namespace cli_test

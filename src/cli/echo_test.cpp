@@ -12,6 +12,8 @@
 #include "cli/run_program.h"
 #include "draw/test_xml.h"
 
+namespace echo_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -248,3 +250,5 @@ TEST_CASE("a kernel's name is text in pages, tables, spreadsheets and test resul
   REQUIRE(run_program("report" + point + " -o " + folder / "page.html").status == 0);
   CHECK(read_file(folder / "page.html").find("<script>alert(1)") == std::string::npos);
 }
+
+}  // namespace echo_test

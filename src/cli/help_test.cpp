@@ -9,6 +9,8 @@
 #include "cli/command.h"
 #include "cli/run_program.h"
 
+namespace help_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -123,3 +125,5 @@ TEST_CASE("every manual page is formatted without a complaint and names every op
   }
   CHECK(holds(shell("'" TILESCOPE_BINARY "' man | groff -ww -man -Tascii -P-cbu"), "EXIT STATUS"));
 }
+
+}  // namespace help_test

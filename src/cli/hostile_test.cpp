@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "cli/run_program.h"
 
+namespace hostile_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -275,3 +277,5 @@ TEST_CASE("a point that was measured beside other programs is named") {
   CHECK(validated("2").out.find(said) != std::string::npos);
   CHECK(validated("-1").status == 2);
 }
+
+}  // namespace hostile_test

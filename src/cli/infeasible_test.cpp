@@ -10,6 +10,8 @@
 
 #include "cli/run_program.h"
 
+namespace infeasible_test {
+
 using namespace tilescope::cli;
 using nlohmann::json;
 
@@ -190,3 +192,5 @@ TEST_CASE("compare and search name ideal kernels, and compare no size that the d
   const std::string own = run_program("compare --hardware l4,l40s --schedule matmul").out;
   CHECK(own.starts_with("predicted: a 4,096, b 4,096, c 4,096, "));
 }
+
+}  // namespace infeasible_test

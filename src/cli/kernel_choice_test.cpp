@@ -6,6 +6,8 @@
 
 #include "cli/run_program.h"
 
+namespace kernel_choice_test {
+
 using namespace tilescope::cli;
 using nlohmann::json;
 
@@ -140,3 +142,5 @@ TEST_CASE("search, compare and sweep choose kernels too, a point at a time") {
   CHECK(decode["point"]["kernel"] != prefill["point"]["kernel"]);
   CHECK(prefill["feasible"] == true);
 }
+
+}  // namespace kernel_choice_test

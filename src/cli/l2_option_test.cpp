@@ -3,7 +3,7 @@
 
 #include "cli/run_program.h"
 
-namespace tilescope::cli {
+namespace tilescope::cli::l2_option_test {
 
 TEST_CASE("--l2 selects the L2 model, and --drift applies to the walk only") {
   const std::string predict = "predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 512 --head-dim 64 ";
@@ -21,4 +21,4 @@ TEST_CASE("--l2 selects the L2 model, and --drift applies to the walk only") {
   CHECK(explained.out.find("tile loads that missed L2 after their first") != std::string::npos);
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::cli::l2_option_test

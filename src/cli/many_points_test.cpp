@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "cli/run_program.h"
 
+namespace many_points_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -149,3 +151,5 @@ TEST_CASE("a changed shard is refused with its name, whatever was changed") {
   refused("{\"end\"", "{\"no_end\"", "a line is no row");
   refused(whole.substr(whole.find("{\"end\"")), "", "is cut off");
 }
+
+}  // namespace many_points_test

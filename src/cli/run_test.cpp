@@ -11,6 +11,8 @@
 #include "cli/run_program.h"
 #include "records/capture/capture_lines.h"
 
+namespace run_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 using nlohmann::json;
@@ -263,3 +265,5 @@ TEST_CASE("run makes the folder that keeps the descriptors, and predict reads on
   CHECK(refused.status == 2);
   CHECK(refused.err.find(taken) != std::string::npos);
 }
+
+}  // namespace run_test

@@ -6,6 +6,8 @@
 
 #include "cli/run_program.h"
 
+namespace search_compare_test {
+
 using namespace tilescope::cli;
 using nlohmann::json;
 
@@ -80,3 +82,5 @@ TEST_CASE("compare prints its columns by name, what rows share once, and refuses
   CHECK(run_program(compare + " --format csv").out.starts_with("hardware,kernel,dtype,tile,fits,"));
   CHECK(run_program(compare + " --sort microsecond").status == 2);
 }
+
+}  // namespace search_compare_test

@@ -8,6 +8,8 @@
 
 #include "cli/run_program.h"
 
+namespace cli_shapes_test {
+
 using namespace tilescope::cli;
 using nlohmann::json;
 
@@ -131,3 +133,5 @@ TEST_CASE("validate fails where no row has a tolerance, and says so") {
   CHECK(shown.out.find("no row has a tolerance: give an experiment file that states tolerances") != std::string::npos);
   CHECK(content_of(folder / "junit.xml").find("no row is judged") != std::string::npos);
 }
+
+}  // namespace cli_shapes_test

@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "cli/run_program.h"
 
+namespace sweep_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 using nlohmann::json;
@@ -260,3 +262,5 @@ TEST_CASE("rows that share cells with the row before have those of a sweep of th
   CHECK(hardware.size() == 2);
   CHECK(bases.size() > 1);
 }
+
+}  // namespace sweep_test

@@ -9,6 +9,8 @@
 #include "cli/output/fit.h"
 #include "cli/run_program.h"
 
+namespace terminal_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -91,3 +93,5 @@ TEST_CASE("a command that takes seconds shows a bar on a terminal, and none with
   CHECK(run_program("sweep --hardware h200_sxm --q-len 4k --axis batch=1:2000:1 --tile first --l2 closed -o /dev/null")
             .err == "");
 }
+
+}  // namespace terminal_test

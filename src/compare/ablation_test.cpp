@@ -12,6 +12,8 @@
 #include "compare/recorded.h"
 #include "predict/point/mechanisms.h"
 
+namespace ablation_test {
+
 using namespace tilescope;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("the page of the model says what each mechanism is worth, and names no
   for (std::size_t at = start; (at = page.find("\n| `", at + 1)) < end;) ++listed;
   CHECK(listed == rows);
 }
+
+}  // namespace ablation_test

@@ -16,6 +16,8 @@
 #include "kernel/code/testdata/test_kernels.h"
 #include "kernel/describe/description.h"
 
+namespace described_test {
+
 using namespace tilescope;
 
 namespace {
@@ -238,3 +240,5 @@ TEST_CASE("times of kernels by what describe found in machine code, without that
     CHECK(found.worst < bar.worst);
   }
 }
+
+}  // namespace described_test

@@ -11,6 +11,8 @@
 #include "base/files.h"
 #include "base/test_seed.h"
 
+namespace errors_test {
+
 using namespace tilescope;
 
 namespace {
@@ -196,3 +198,5 @@ TEST_CASE("the rows of one kernel, read alone, answer what all rows answer") {
   }
   CHECK(read < kernels.size() * all.rows().size() / 4);
 }
+
+}  // namespace errors_test

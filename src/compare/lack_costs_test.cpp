@@ -8,6 +8,8 @@
 #include "base/files.h"
 #include "hardware/derived.h"
 
+namespace lack_costs_test {
+
 using namespace tilescope;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("a list of costs with a value that no cost has is refused by its row")
   }
   CHECK_THROWS_WITH(load("tilescope/errors/1", ""), doctest::Contains("schema: expected tilescope/lack-costs/1"));
 }
+
+}  // namespace lack_costs_test

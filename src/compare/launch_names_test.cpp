@@ -12,7 +12,7 @@
 #include "compare/compare.h"
 #include "records/record.h"
 
-namespace tilescope {
+namespace tilescope::launch_names_test {
 namespace {
 
 const std::filesystem::path folder = TILESCOPE_SOURCE_DIR;
@@ -67,4 +67,4 @@ TEST_CASE("a record of launches that its kernel does not have is refused, with t
   CHECK(foreign > 0);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::launch_names_test

@@ -8,7 +8,7 @@
 #include "compare/compare.h"
 #include "records/record.h"
 
-namespace tilescope {
+namespace tilescope::compare_measured_test {
 namespace {
 
 // Samples of back-to-back runs around `seconds`, all within `part` of it.
@@ -87,4 +87,4 @@ TEST_CASE("a time that is the host's is shown beside the larger of both predicti
   CHECK(records.size() > of_host);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::compare_measured_test

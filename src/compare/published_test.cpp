@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "compare/errors.h"
 
-namespace tilescope {
+namespace tilescope::compare_published_test {
 namespace {
 
 const std::filesystem::path source = TILESCOPE_SOURCE_DIR;
@@ -152,4 +152,4 @@ TEST_CASE("a row that a kernel cannot run is refused with its line") {
   CHECK(message(copies) == "t.csv:7: error: t.yaml: copies: kernel 'fused_mma' has no array 'W'");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::compare_published_test

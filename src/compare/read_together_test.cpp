@@ -11,6 +11,8 @@
 #include "predict/predict.h"
 #include "records/record.h"
 
+namespace compare_read_together_test {
+
 using namespace tilescope;
 
 // Sectors that the L2's slices serve, of those that SMs take: less than all where SMs of a group get a tile together.
@@ -56,3 +58,5 @@ TEST_CASE("under a mask, the part of the reads of keys that leaves the L2 is wha
   CHECK(worst <= 0.4);
   CHECK(all_together / count > 0.5);  // what it would be, did blocks at different tiles share them
 }
+
+}  // namespace compare_read_together_test

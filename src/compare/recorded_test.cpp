@@ -15,7 +15,7 @@
 #include "compare/compare.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::recorded_test {
 
 TEST_CASE("a report covers the GPU with the most records; without records it is refused") {
   Comparison comparison;
@@ -104,4 +104,4 @@ TEST_CASE("a record is predicted for the SMs of the device that measured it, whe
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::recorded_test

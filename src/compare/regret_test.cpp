@@ -4,6 +4,8 @@
 
 #include "compare/compare.h"
 
+namespace regret_test {
+
 using namespace tilescope;
 
 TEST_CASE("regret compares the measured time of the tile predicted fastest with that of the fastest tile") {
@@ -47,3 +49,5 @@ TEST_CASE("regret is computed by kernel and GPU for workloads with at least four
     for (int tile = 1; tile <= 4; ++tile) add("g", "k", 1000 * keys, 16 * tile, tile, tile == 2 ? 4 : 5);
   CHECK_FALSE(search_regret(comparison)[0].within_bar);
 }
+
+}  // namespace regret_test

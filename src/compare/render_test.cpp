@@ -3,6 +3,8 @@
 
 #include "compare/compare.h"
 
+namespace render_test {
+
 using namespace tilescope;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("JUnit counts judged, failed and skipped rows") {
   mixed.rows.erase(mixed.rows.begin() + 1);
   CHECK(mixed.passed());
 }
+
+}  // namespace render_test

@@ -10,6 +10,8 @@
 #include "base/test_seed.h"
 #include "config/tree.h"
 
+namespace json_tree_test {
+
 using namespace tilescope;
 using namespace tilescope::detail;
 
@@ -99,3 +101,5 @@ TEST_CASE("drawn JSON, changed at random, gives the tree or the message that yam
     CHECK(built(build_tree, text) == built(build_yaml, text));
   }
 }
+
+}  // namespace json_tree_test

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+namespace reader_test {
+
 using namespace tilescope;
 
 namespace {
@@ -321,3 +323,5 @@ TEST_CASE("a text that is read again gives the same values and findings; reading
   CHECK(parse_findings(text).find("is wrong") == std::string::npos);
   CHECK(findings("a: {b: [x, y]}\nc: 1\n", read) != first);  // the same file name, another text
 }
+
+}  // namespace reader_test

@@ -11,7 +11,7 @@
 #include "cost/transfer.h"
 #include "diagram/random_mask.h"
 
-namespace tilescope {
+namespace tilescope::cost_walk_test {
 namespace {
 
 std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
@@ -133,4 +133,4 @@ TEST_CASE("the same nest with axes of the islands reordered costs the same") {
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::cost_walk_test

@@ -9,7 +9,7 @@
 #include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::derive_checked_test {
 namespace {
 
 // Runs random nests of random kernels, with an axis in parts or without; returns how many there were. `wrong` takes
@@ -156,4 +156,4 @@ TEST_CASE("nests of 2,000 random diagrams run, and those with an axis in parts")
   CHECK(in_parts > 100);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::derive_checked_test

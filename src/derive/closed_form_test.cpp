@@ -13,7 +13,7 @@
 #include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::closed_form_test {
 namespace {
 
 using Int = std::int64_t;
@@ -341,4 +341,4 @@ TEST_CASE("backward traffic is the closed form of its algorithm") {
   MESSAGE(cases << " cases");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::closed_form_test

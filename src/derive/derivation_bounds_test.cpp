@@ -9,7 +9,7 @@
 #include "base/test_seed.h"
 #include "derive/derivation.h"
 
-namespace tilescope {
+namespace tilescope::derivation_bounds_test {
 namespace {
 
 // Products of 15 matrices in a row: 16 axes, 29 arrays, 14 contractions.
@@ -84,4 +84,4 @@ TEST_CASE("a derivation that may not compute all tiles is reported as incomplete
   CHECK(derivation.nests_kept == 100);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::derivation_bounds_test

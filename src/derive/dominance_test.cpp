@@ -7,7 +7,7 @@
 #include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::dominance_test {
 namespace {
 
 struct Candidate {
@@ -104,4 +104,4 @@ TEST_CASE(
   CHECK(pairs > 300);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::dominance_test

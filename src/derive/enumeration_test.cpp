@@ -11,7 +11,7 @@
 #include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::enumeration_test {
 namespace {
 
 Workload one_head(std::int64_t n = 8192, std::int64_t d = 128) { return {1, 1, 1, n, n, d, d}; }
@@ -229,4 +229,4 @@ TEST_CASE("attention forward is enumerated at three levels within two seconds") 
   if (times_are_judged) CHECK(seconds < 2);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::enumeration_test

@@ -12,7 +12,7 @@
 #include "derive/derivation.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::epilogues_test {
 namespace {
 
 Diagram epilogue_diagram(const std::string& text) {
@@ -132,4 +132,4 @@ TEST_CASE("a gate on attention's output is loaded after the keys and leaves the 
   CHECK(best.traffic == doctest::Approx(plain.ranked.front().traffic + 4096 * 128 - 4096).epsilon(1e-6));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::epilogues_test

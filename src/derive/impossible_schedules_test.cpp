@@ -9,7 +9,7 @@
 #include "derive/derivation.h"
 #include "derive/present/present.h"
 
-namespace tilescope {
+namespace tilescope::impossible_schedules_test {
 namespace {
 
 std::string bundled_models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
@@ -181,4 +181,4 @@ TEST_CASE("a mask applies to the sizes that a diagram defines itself") {
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::impossible_schedules_test

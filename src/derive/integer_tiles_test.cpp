@@ -9,7 +9,7 @@
 #include "derive/test_models.h"
 #include "optimum/integer_search.h"
 
-namespace tilescope {
+namespace tilescope::integer_tiles_test {
 namespace {
 
 // Exact traffic and footprint of a schedule at one workload as functions of its tiles, in the order of
@@ -145,4 +145,4 @@ TEST_CASE("the best integer tiles lie between the certified bound and the rounde
   CHECK(compared == 200);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::integer_tiles_test

@@ -8,7 +8,7 @@
 #include "derive/random/random_points.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::least_traffic_test {
 namespace {
 
 struct Judged {
@@ -66,4 +66,4 @@ TEST_CASE("no tiles of a nest move less than its quick bound, which is within a 
   CHECK(judged.tight * 2 > judged.nests);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::least_traffic_test

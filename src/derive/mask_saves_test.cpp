@@ -6,7 +6,7 @@
 #include "derive/random/random_points.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::mask_saves_test {
 
 TEST_CASE("with a mask neither the best schedule nor a named one moves more than without") {
   RandomPoints points(test_seed());
@@ -39,4 +39,4 @@ TEST_CASE("with a mask neither the best schedule nor a named one moves more than
   CHECK(named > 0);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::mask_saves_test

@@ -9,7 +9,7 @@
 #include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::nest_counts_test {
 namespace {
 
 // In two cases the counts may exceed the walk, because the transfer rule does not see that a tile stays on chip:
@@ -104,4 +104,4 @@ TEST_CASE("symbolic counts equal the walk for random legal nests of every shippe
   CHECK(tally.above * 200 < tally.equal);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::nest_counts_test

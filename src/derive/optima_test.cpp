@@ -10,7 +10,7 @@
 #include "derive/test_models.h"
 #include "optimum/power_law.h"
 
-namespace tilescope {
+namespace tilescope::optima_test {
 namespace {
 
 // The optimum of one island of a named schedule at one workload.
@@ -245,4 +245,4 @@ TEST_CASE("traffic does not increase with memory; its limit is each array once")
   CHECK(Case("matmul", "", 0, {}).best(1e12).traffic == doctest::Approx(3. * 4096 * 4096).epsilon(1e-5));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::optima_test

@@ -10,7 +10,7 @@
 #include "derive/derivation.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::self_check_test {
 namespace {
 
 // Processor seconds of a derivation with the check and without it: each the least of three runs, taken in turns, since
@@ -70,4 +70,4 @@ TEST_CASE("sinks and a window under one softmax are one kernel that streams the 
                     [&](const AxisLoop& loop) { return loop.axis == keys && loop.partition == Partition::stream; }));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::self_check_test

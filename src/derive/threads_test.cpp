@@ -5,7 +5,7 @@
 #include "derive/present/present.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::threads_test {
 
 TEST_CASE("a derivation is the same with 1, 2 and 7 threads, to the last byte") {
   for (const char* name : {"attention", "attention_backward", "rmsnorm_matmul", "sigmoid_of_centred_scores"}) {
@@ -22,4 +22,4 @@ TEST_CASE("a derivation is the same with 1, 2 and 7 threads, to the last byte") 
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::threads_test

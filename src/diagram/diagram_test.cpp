@@ -8,6 +8,8 @@
 
 #include "config/field_mutations.h"
 
+namespace diagram_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 
@@ -314,3 +316,5 @@ TEST_CASE("a diagram too large or nested too deep is refused at once") {
         "7:74: error: operators[0].expression: at character 4097: expected at most 4096 characters, found 500001");
   CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 10);
 }
+
+}  // namespace diagram_test

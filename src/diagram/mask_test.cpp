@@ -6,7 +6,7 @@
 
 #include "base/test_seed.h"
 
-namespace tilescope {
+namespace tilescope::mask_test {
 namespace {
 
 // The keys that a row sees, computed without edges.
@@ -87,4 +87,4 @@ TEST_CASE("every spelling is parsed as its kind of mask") {
 }
 
 }  // namespace
-}  // namespace tilescope
+}  // namespace tilescope::mask_test

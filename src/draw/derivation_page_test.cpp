@@ -10,7 +10,7 @@
 #include "draw/style.h"
 #include "draw/test_xml.h"
 
-namespace tilescope {
+namespace tilescope::derivation_page_test {
 namespace {
 
 // From <body> on: the head has elements that HTML does not close.
@@ -109,4 +109,4 @@ TEST_CASE("text is cut and broken at whole characters") {
 }
 
 }  // namespace
-}  // namespace tilescope
+}  // namespace tilescope::derivation_page_test

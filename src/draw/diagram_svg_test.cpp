@@ -10,7 +10,7 @@
 #include "draw/layout/order.h"
 #include "draw/test_xml.h"
 
-namespace tilescope {
+namespace tilescope::diagram_svg_test {
 namespace {
 
 const std::filesystem::path models = std::string(TILESCOPE_SOURCE_DIR) + "/models";
@@ -235,4 +235,4 @@ TEST_CASE("the wires of a matmul do not cross outside of its box") {
 }
 
 }  // namespace
-}  // namespace tilescope
+}  // namespace tilescope::diagram_svg_test

@@ -8,7 +8,7 @@
 #include "expr/evaluate.h"
 #include "expr/test_parsed.h"
 
-namespace tilescope {
+namespace tilescope::expression_test {
 namespace {
 
 // The values in this test: a = 2, b = -3, index(x) = 5 and size(x) = 8. Every other name is unknown.
@@ -84,4 +84,4 @@ TEST_CASE("every expression that can be constructed has a text") {
   CHECK(std::signbit(Expression::number(-0.0).value()) == false);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::expression_test

@@ -7,7 +7,7 @@
 #include "expr/random_expression.h"
 #include "expr/test_parsed.h"
 
-namespace tilescope {
+namespace tilescope::parse_test {
 namespace {
 
 ExpressionError refused(const std::string& text) {
@@ -131,4 +131,4 @@ TEST_CASE("the printed text of an expression has no redundant parentheses") {
   CHECK(removable == 0);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::parse_test

@@ -1,24 +1,13 @@
 // Random expressions for tests.
 #pragma once
 
-#include <cstdlib>
-#include <iostream>
 #include <random>
 #include <string>
 
+#include "base/test_seed.h"
 #include "expr/expression.h"
 
 namespace tilescope {
-
-// The seed of this run: TILESCOPE_SEED, or a fresh one for "random"; printed when it is not the fixed one.
-inline std::uint64_t test_seed(std::uint64_t fixed = 20241205) {
-  const char* given = std::getenv("TILESCOPE_SEED");
-  if (given == nullptr) return fixed;
-  const std::uint64_t seed =
-      std::string(given) == "random" ? std::random_device{}() : std::strtoull(given, nullptr, 10);
-  std::cerr << "TILESCOPE_SEED=" << seed << '\n';
-  return seed;
-}
 
 inline Expression random_expression(std::mt19937_64& random, int depth) {
   const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<std::uint64_t>(bound)); };

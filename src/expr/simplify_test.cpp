@@ -8,7 +8,7 @@
 #include "expr/random_expression.h"
 #include "expr/test_parsed.h"
 
-namespace tilescope {
+namespace tilescope::simplify_test {
 namespace {
 
 std::string simple(const std::string& text) { return to_text(simplify(parsed(text))); }
@@ -164,4 +164,4 @@ TEST_CASE("the largest and deepest readable expressions are simplified in bounde
   CHECK(simple(pairs) == "x");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::simplify_test

@@ -8,7 +8,7 @@
 #include "base/test_seed.h"
 #include "hardware/derived.h"
 
-namespace tilescope {
+namespace tilescope::changes_test {
 namespace {
 
 const std::string shipped_folder = std::string(TILESCOPE_SOURCE_DIR) + "/hardware";
@@ -89,4 +89,4 @@ TEST_CASE("a change that no GPU can have is refused, with the nearest number") {
   CHECK(refusal("h200_sxm[compute.units=1;compute.units=2]").find("is given twice") != std::string::npos);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::changes_test

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "hardware/profile.h"
 
+namespace hardware_check_test {
+
 using namespace tilescope;
 
 namespace {
@@ -189,3 +191,5 @@ TEST_CASE("a rate finding shows the whole calculation") {
   }
   CHECK(seen);
 }
+
+}  // namespace hardware_check_test

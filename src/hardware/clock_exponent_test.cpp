@@ -10,7 +10,7 @@
 #include "hardware/measured_curves.h"
 #include "hardware/profile.h"
 
-namespace tilescope {
+namespace tilescope::clock_exponent_test {
 namespace {
 
 double exponent_of(const MeasuredCurves& measured) {
@@ -60,4 +60,4 @@ TEST_CASE("the records of hardware measure give the clock's exponent of the ship
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::clock_exponent_test

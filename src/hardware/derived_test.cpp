@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+namespace derived_test {
+
 using namespace tilescope;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("the basis of a group says which of its values were measured, publishe
         Basis::mixed);
   CHECK(basis_of_group(a_profile("mi300x"), "hbm") == Basis::published);
 }
+
+}  // namespace derived_test

@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "hardware/profile.h"
 
+namespace hardware_measured_test {
+
 using namespace tilescope;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("every field of the measured block has its own place") {
   for (const auto& [path, count] : places) CHECK_MESSAGE(count == 1, path);
   CHECK(places.size() > 50);
 }
+
+}  // namespace hardware_measured_test

@@ -13,6 +13,8 @@
 #include "base/files.h"
 #include "hardware/profile.h"
 
+namespace measured_write_test {
+
 using namespace tilescope;
 
 namespace {
@@ -146,3 +148,5 @@ TEST_CASE("measured properties of a level take the place of older ones; other li
   CHECK(loaded(added).l2_ways->value == 16);
   CHECK_THROWS_AS(with_level_values(text, "l9", {}), InputError);
 }
+
+}  // namespace measured_write_test

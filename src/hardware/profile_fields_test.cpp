@@ -15,6 +15,8 @@
 #include "config/field_mutations.h"
 #include "hardware/profile.h"
 
+namespace profile_fields_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 
@@ -310,3 +312,5 @@ TEST_CASE("every key of a profile that is misspelt is refused at its place") {
     if (!path.starts_with("sources.")) probe.expect_misspelt(path);
   });
 }
+
+}  // namespace profile_fields_test

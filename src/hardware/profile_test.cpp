@@ -14,6 +14,8 @@
 #include "base/files.h"
 #include "base/text.h"
 
+namespace profile_test {
+
 using namespace tilescope;
 
 namespace {
@@ -205,3 +207,5 @@ TEST_CASE("an error in a profile is reported with its place and with what was ex
     else CHECK_MESSAGE(found.find(expected) != std::string::npos, found);
   }
 }
+
+}  // namespace profile_test

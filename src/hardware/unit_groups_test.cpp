@@ -9,6 +9,8 @@
 
 #include "hardware/measured_curves.h"
 
+namespace unit_groups_test {
+
 using namespace tilescope;
 
 namespace {
@@ -94,3 +96,5 @@ TEST_CASE("every record of hardware measure has groups of all SMs; the shipped p
     CHECK(2 * count.second > count.first);  // the order is a board's own: run_7 of the H200 is of another one
   }
 }
+
+}  // namespace unit_groups_test

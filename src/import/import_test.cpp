@@ -13,6 +13,8 @@
 #include "import/read_tool_file.h"
 #include "records/record_lines.h"
 
+namespace import_test {
+
 using namespace tilescope;
 using namespace tilescope::imported;
 
@@ -292,3 +294,5 @@ TEST_CASE("the short name of a kernel has no type, namespace, template arguments
   CHECK(short_name("cudnn_kernel0_0") == "cudnn_kernel0_0");
   CHECK(short_name("<<<") == "<<<");
 }
+
+}  // namespace import_test

@@ -14,6 +14,8 @@
 #include "import/read_tool_file.h"
 #include "records/record_lines.h"
 
+namespace mutations_test {
+
 using namespace tilescope;
 using namespace tilescope::imported;
 
@@ -236,3 +238,5 @@ TEST_CASE("a packed file that unpacks to far more than a trace could is refused 
   gzclose(stream);
   CHECK_THROWS_WITH_AS(read_tool_file(file, load_tables({})), doctest::Contains("250 times"), InputError);
 }
+
+}  // namespace mutations_test

@@ -51,13 +51,13 @@ void clean(std::string& text) {
   if (std::all_of(text.begin(), text.end(), good)) return;
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  using Json = nlohmann::json;
-  text = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+  text = nlohmann::json::parse(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
+             .get<std::string>();
 }
 
 // Throws InputError for numbers that no GPU reaches, so that no sum of them overflows.
 void clean(ToolFile& file) {
-  constexpr double most_count = 1e18, most_seconds = 1e9;
+  constexpr double most_value = 1e18, most_seconds = 1e9;
   for (std::string* text : {&file.driver, &file.cuda, &file.cupti}) clean(*text);
   for (auto& [id, device] : file.devices)
     for (std::string* text : {&device.name, &device.chip, &device.compute_capability}) clean(*text);
@@ -69,8 +69,8 @@ void clean(ToolFile& file) {
   for (ToolLaunch& launch : file.launches) {
     clean(launch.id), clean(launch.name);
     if (launch.name.empty()) launch.name = "(no name)";
-    bool fits = launch.seconds.value_or(0) <= most_seconds && launch.sm_hz <= most_count;
-    for (const auto& [metric, value] : launch.counters) fits = fits && value <= most_count;
+    bool fits = launch.seconds.value_or(0) <= most_seconds && launch.sm_hz <= most_value;
+    for (const auto& [metric, value] : launch.counters) fits = fits && value <= most_value;
     if (!fits)
       throw InputError(Diagnostic{.file = file.path,
                                   .path = "launch " + launch.id,

@@ -14,6 +14,8 @@
 #include "launches/stated_sizes.h"
 #include "records/capture/capture_lines.h"
 
+namespace replay_test {
+
 using namespace tilescope;
 using namespace tilescope::launches;
 
@@ -184,3 +186,5 @@ TEST_CASE("Triton kernels that nobody described: two loops, a window, tensor map
     found.insert(fmt::format("{}: {}", row.prediction ? row.prediction->sizes : "", row.launches.recognised));
   CHECK(found == stated);
 }
+
+}  // namespace replay_test

@@ -13,6 +13,8 @@
 #include "kernel/code/testdata/test_kernels.h"
 #include "kernel/describe/nested/launched_dims.h"
 
+namespace shown_launch_test {
+
 using namespace tilescope;
 using namespace tilescope::launches;
 
@@ -129,3 +131,5 @@ TEST_CASE("copies by threads show how many tiles of keys lie in shared memory, o
     CHECK(stages_of_copies(code, launch, facts.facts->copied_bytes).stages == (tiles > stages ? stages : 0));
   }
 }
+
+}  // namespace shown_launch_test

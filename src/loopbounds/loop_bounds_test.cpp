@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "kernel/code/testdata/test_kernels.h"
 
+namespace loop_bounds_test {
+
 using namespace tilescope;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("a profile without measured rates is refused; a missing rate is named 
   CHECK(bounds.missing.count("pipes.ex2") == 1);
   CHECK(pipe(bounds.loops[0], CodePipe::xu) < pipe(kernel_bounds(code, h200()).loops[0], CodePipe::xu));
 }
+
+}  // namespace loop_bounds_test

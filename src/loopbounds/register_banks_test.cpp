@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "kernel/code/sass/operands.h"
 
+namespace register_banks_test {
+
 using namespace tilescope;
 
 TEST_CASE("issue slots and waits for register banks give the clocks of measured loops of multiply-adds") {
@@ -33,3 +35,5 @@ TEST_CASE("issue slots and waits for register banks give the clocks of measured 
   REQUIRE(file["loops"].size() >= 8);
   CHECK(sum / static_cast<double>(file["loops"].size()) <= most_mean);
 }
+
+}  // namespace register_banks_test

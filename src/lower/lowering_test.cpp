@@ -11,6 +11,8 @@
 #include "config/field_mutations.h"
 #include "lower/result.h"
 
+namespace lowering_test {
+
 using namespace tilescope;
 using namespace tilescope::lower;
 using namespace tilescope::mutation;
@@ -310,3 +312,5 @@ TEST_CASE("the error for a product of sizes beyond 2^63 names the remedy") {
   CHECK(probe.findings(Mutation{"variables[0].shape", Change::replace, "[d, d, d]"}) ==
         probe.file() + ": error: sizes: a product of sizes exceeds 2^63 - 1; use smaller sizes");
 }
+
+}  // namespace lowering_test

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "optimum/balance.h"
 
+namespace machine_levels_test {
+
 using namespace tilescope;
 using namespace tilescope::lower;
 
@@ -66,3 +68,5 @@ TEST_CASE("the error for a profile without a number that a comparison needs name
   h100.levels.clear();
   CHECK(finding([&] { dram_level(h100, 2); }) == "h100.yaml: error: levels.smem: is not in this profile; add it");
 }
+
+}  // namespace machine_levels_test

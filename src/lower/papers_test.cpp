@@ -3,6 +3,8 @@
 
 #include "lower/lookup.h"
 
+namespace papers_test {
+
 using namespace tilescope;
 using namespace tilescope::lower;
 
@@ -166,3 +168,5 @@ TEST_CASE("FlashAttention-4 backward: 2560 / 3328 / 1024 clocks, shared memory 3
   const double m = 128, n = 128, d = 128;  // the paper's section 3.2.1, in clocks
   CHECK(pipe(one, "smem") == (4 * m * d + 3 * n * d + m * n) / 64 + m * n / 64 + m * d / 16);
 }
+
+}  // namespace papers_test

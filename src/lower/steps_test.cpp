@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "lower/lookup.h"
 
+namespace steps_test {
+
 using namespace tilescope;
 using namespace tilescope::lower;
 
@@ -140,3 +142,5 @@ TEST_CASE("text and JSON print the same numbers") {
   CHECK(held["copies_max"].is_null());
   CHECK(held["copies"].is_null());
 }
+
+}  // namespace steps_test

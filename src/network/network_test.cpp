@@ -21,7 +21,7 @@
 #include "network/model.h"
 #include "request/answer.h"
 
-namespace tilescope {
+namespace tilescope::network_test {
 namespace {
 
 const Architectures& known() {
@@ -340,4 +340,4 @@ TEST_CASE("every mutated configuration is read or refused, and its numbers stay 
   CHECK(refused > 100);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::network_test

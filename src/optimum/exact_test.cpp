@@ -7,7 +7,7 @@
 
 #include "optimum/variants.h"
 
-namespace tilescope {
+namespace tilescope::exact_test {
 namespace {
 
 struct Expected {
@@ -159,4 +159,4 @@ TEST_CASE("a problem that does not have the supported form is refused with a rea
   CHECK(to_text(exact_optimum(fixed, v.symbols), v.symbols) == "q");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::exact_test

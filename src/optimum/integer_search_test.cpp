@@ -10,7 +10,7 @@
 #include "base/test_seed.h"
 #include "optimum/numeric_optimum.h"
 
-namespace tilescope {
+namespace tilescope::integer_search_test {
 namespace {
 
 // A random problem with one to three tiled axes. Traffic depends on their trip counts, memory on their tiles.
@@ -176,4 +176,4 @@ TEST_CASE("the early exit skips only tiles that do not fit") {
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::integer_search_test

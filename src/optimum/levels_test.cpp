@@ -15,6 +15,8 @@
 #include "base/test_seed.h"
 #include "optimum/balance.h"
 
+namespace levels_test {
+
 using namespace tilescope;
 
 namespace {
@@ -193,3 +195,5 @@ TEST_CASE("at the smallest sufficient group, loading and computing take the same
     CHECK(*least_contraction(ratio) == doctest::Approx(ratio / 2).epsilon(1e-14));
   }
 }
+
+}  // namespace levels_test

@@ -10,6 +10,8 @@
 
 #include "base/checked.h"
 
+namespace lower_bound_test {
+
 using namespace tilescope;
 
 namespace {
@@ -130,3 +132,5 @@ TEST_CASE("a bound is never negative") {
   CHECK(matmul_smith_van_de_geijn({4, 4, 4}, 1e6).values == 0);
   CHECK(strongest({}).values == 0);
 }
+
+}  // namespace lower_bound_test

@@ -6,7 +6,7 @@
 
 #include "optimum/variants.h"
 
-namespace tilescope {
+namespace tilescope::numeric_optimum_test {
 namespace {
 
 // Sizes so large that no axis limits its tile.
@@ -136,4 +136,4 @@ TEST_CASE("a fit needs two memories and positive values") {
   CHECK_THROWS_AS(fit_power_law(std::vector<double>{1, 2}, std::vector<double>{5}), std::invalid_argument);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::numeric_optimum_test

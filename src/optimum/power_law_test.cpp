@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+namespace power_law_test {
+
 using namespace tilescope;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace power_law_test

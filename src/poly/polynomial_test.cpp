@@ -7,7 +7,7 @@
 
 #include "poly/random_polynomial.h"
 
-namespace tilescope {
+namespace tilescope::polynomial_test {
 namespace {
 
 // An independent parser for the output of to_text. It looks up the text of every symbol in the table.
@@ -166,4 +166,4 @@ TEST_CASE("a power that is not a polynomial is refused") {
   CHECK_THROWS_AS(d / Monomial({0, {}}), std::domain_error);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::polynomial_test

@@ -7,7 +7,7 @@
 
 #include "poly/random_polynomial.h"
 
-namespace tilescope {
+namespace tilescope::program_test {
 namespace {
 
 using Integers = std::map<SymbolId, std::int64_t>;
@@ -113,4 +113,4 @@ TEST_CASE("a sum is exact if its result is in range, even if its parts are not")
   CHECK(out[0] == 10);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::program_test

@@ -6,6 +6,8 @@
 #include <limits>
 #include <random>
 
+namespace rational_test {
+
 using namespace tilescope;
 
 TEST_CASE("a rational number is kept in lowest terms with a positive denominator") {
@@ -54,3 +56,5 @@ TEST_CASE("a power with a rational exponent is computed exactly if the result is
   CHECK(rational_power(Rational(5), Rational(1, 100)) == std::nullopt);
   CHECK(power(Rational(-2, 3), 3) == Rational(-8, 27));
 }
+
+}  // namespace rational_test

@@ -6,7 +6,7 @@
 
 #include "poly/random_polynomial.h"
 
-namespace tilescope {
+namespace tilescope::symbols_test {
 
 TEST_CASE("the same definition gives the same symbol") {
   Symbols symbols;
@@ -80,4 +80,4 @@ TEST_CASE("a relaxed count depends on inputs only, and equals the exact count if
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::symbols_test

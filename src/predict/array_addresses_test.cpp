@@ -9,6 +9,8 @@
 #include "predict/described_kernel.h"
 #include "predict/l2/walk/tiles.h"
 
+namespace array_addresses_test {
+
 using namespace tilescope;
 
 namespace {
@@ -83,3 +85,5 @@ TEST_CASE("pieces of tiles begin at rows of their array and come to all of its b
     }
   }
 }
+
+}  // namespace array_addresses_test

@@ -10,6 +10,8 @@
 #include "base/test_seed.h"
 #include "predict/described_kernel.h"
 
+namespace array_layout_test {
+
 using namespace tilescope;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("bytes between L2 and SMs in several layouts are those that an H100 co
     CHECK(with.traffic[Boundary::hbm][0] == without.traffic[Boundary::hbm][0]);  // all arrays fit the L2
   }
 }
+
+}  // namespace array_layout_test

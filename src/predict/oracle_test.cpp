@@ -11,7 +11,7 @@
 #include "cost/transfer.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::oracle_test {
 namespace {
 
 struct OracleRow {
@@ -203,4 +203,4 @@ TEST_CASE("operand reads from shared memory equal the oracles when warp tiles fo
   CHECK(checked == 4);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::oracle_test

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace tilescope {
+namespace tilescope::possible_test {
 
 TEST_CASE("a prediction with a negative or infinite number, or below the compulsory bytes, is refused") {
   Prediction good;
@@ -35,4 +35,4 @@ TEST_CASE("a prediction with a negative or infinite number, or below the compuls
   refused([=](Prediction& p) { p.time.seconds[1] = nan; });
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::possible_test

@@ -5,7 +5,7 @@
 
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::predict_published_test {
 namespace {
 
 // FlashAttention-1 (arXiv 2205.14135v2), figure 2 left: GPT-2 medium, N = 1024, d = 64, 16 heads, batch 64, forward and
@@ -183,4 +183,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::predict_published_test

@@ -8,6 +8,8 @@
 #include "diagram/mask.h"
 #include "records/experiment.h"
 
+namespace experiment_fields_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 
@@ -120,3 +122,5 @@ TEST_CASE("masks and formats of an experiment must exist") {
 TEST_CASE("the word 'report' is a valid tolerance") {
   CHECK(everything().findings(Mutation{"tolerances[0].tolerance", Change::replace, "report"}) == "");
 }
+
+}  // namespace experiment_fields_test

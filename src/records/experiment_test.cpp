@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+namespace experiment_test {
+
 using namespace tilescope;
 using namespace tilescope::validate;
 
@@ -164,3 +166,5 @@ TEST_CASE("a wrong tolerance is refused") {
   CHECK(with("quantity: traffic, when: {moon: full}, tolerance: 0, reason: r").find("moon") != std::string::npos);
   CHECK(with("quantity: traffic, when: {spills: 1}, tolerance: 0, reason: r").find("spills") != std::string::npos);
 }
+
+}  // namespace experiment_test

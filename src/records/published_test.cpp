@@ -9,6 +9,8 @@
 
 #include "config/field_mutations.h"
 
+namespace records_published_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 using validate::PublishedTable;
@@ -142,3 +144,5 @@ TEST_CASE("the shipped tables are read, each with its source, rights and bars") 
     CHECK((each.mape || each.rank));
   }
 }
+
+}  // namespace records_published_test

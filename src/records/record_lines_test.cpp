@@ -13,6 +13,8 @@
 #include "records/example_record.h"
 #include "records/record_store.h"
 
+namespace record_lines_test {
+
 using namespace tilescope;
 using namespace tilescope::validate;
 
@@ -277,3 +279,5 @@ TEST_CASE("a store does not touch a file with a damaged record") {
   write_file(folder / "main.jsonl", to_lines({measured("a")}) + "{\"schema\":\n");
   CHECK_THROWS_WITH_AS(RecordStore(folder / "", "main"), doctest::Contains("main.jsonl:3:10: error:"), InputError);
 }
+
+}  // namespace record_lines_test

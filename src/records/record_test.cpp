@@ -13,6 +13,8 @@
 #include "base/files.h"
 #include "records/example_record.h"
 
+namespace record_test {
+
 using namespace tilescope;
 using namespace tilescope::validate;
 
@@ -344,3 +346,5 @@ TEST_CASE("a key given twice in a record is refused, in whichever object it stan
 TEST_CASE("colons and brackets in a text are no structure") {
   CHECK(problem(changed("/environment/gpu", "a: {\"b\": [[" + std::string(100, '{'))) == "");
 }
+
+}  // namespace record_test

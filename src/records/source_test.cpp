@@ -7,6 +7,8 @@
 #include "records/example_record.h"
 #include "records/record_lines.h"
 
+namespace source_test {
+
 using namespace tilescope;
 using namespace tilescope::validate;
 
@@ -120,3 +122,5 @@ TEST_CASE("sizes that cannot be are refused in a record as on the command line")
   json["seconds"]["steady"] = {0, 0, 0};
   CHECK(refusal(json).find("seconds.steady: holds a time of 0 s") != std::string::npos);
 }
+
+}  // namespace source_test

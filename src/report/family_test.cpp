@@ -6,6 +6,7 @@
 #include "report/report.h"
 #include "report/test_text.h"
 
+namespace report_family_test {
 namespace {
 
 using namespace tilescope;
@@ -83,3 +84,5 @@ TEST_CASE("Markdown and CSV of the family carry the same numbers") {
   CHECK(has(render_family_csv(small_family()), "plain,,d64,hbm_read_bytes,3000,4000,0.75,\n"));
   CHECK(has(render_family_csv(small_family()), "plain,,d64,tensor_flop,,,,\"no \"\"matrix\"\" instructions\"\n"));
 }
+
+}  // namespace report_family_test

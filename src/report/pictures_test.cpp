@@ -9,6 +9,8 @@
 #include "report/report.h"
 #include "report/test_text.h"
 
+namespace report_pictures_test {
+
 using namespace tilescope::report;
 using nlohmann::json;
 
@@ -173,3 +175,5 @@ TEST_CASE("Markdown carries the pictures' numbers") {
   CHECK(has(text, "| lib | b | 1.90 GHz | 1.90 GHz | – | 400 W | 200 W | no | no |"));
   CHECK(pictures_markdown({}).empty());
 }
+
+}  // namespace report_pictures_test

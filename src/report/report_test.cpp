@@ -12,9 +12,11 @@
 #include "report/text/headline.h"
 #include "report/text/text_format.h"
 
+namespace report_test {
 namespace {
 
 using namespace tilescope::analysis;
+using namespace tilescope::report;
 namespace fs = std::filesystem;
 using tilescope::InputError;
 
@@ -244,3 +246,5 @@ TEST_CASE("A count that is set again keeps its place and takes the last value") 
   CHECK(counts == Counts{{"exp", 3}, {"tensor_flop", 2}, {"alu", 4}});
   CHECK_FALSE(count_of(counts, "fma").has_value());
 }
+
+}  // namespace report_test

@@ -16,6 +16,8 @@
 #include "request/searched.h"
 #include "request/sweep/grid.h"
 
+namespace agreement_test {
+
 using namespace tilescope;
 
 namespace {
@@ -270,3 +272,5 @@ TEST_CASE("a rate that the profile lacks and the kernel needs is named") {
   CHECK(missing("backward", gpu) == Json::array({ways, reductions}));
   CHECK(missing("fused_wgmma", gpu) == Json::array({ways}));
 }
+
+}  // namespace agreement_test

@@ -11,7 +11,7 @@
 #include "request/compared.h"
 #include "request/searched.h"
 
-namespace tilescope {
+namespace tilescope::all_gpus_test {
 namespace {
 
 // Small sizes cost little, for what does not depend on them.
@@ -142,4 +142,4 @@ TEST_CASE("every shipped GPU can be searched and compared") {
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::all_gpus_test

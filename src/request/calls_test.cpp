@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "predict/point/support.h"
 
+namespace calls_test {
+
 using namespace tilescope;
 using nlohmann::json;
 
@@ -105,3 +107,5 @@ TEST_CASE("kernels of the table exist, and a table with a finding is refused") {
   CHECK_THROWS_WITH_AS(load_calls(file), doctest::Contains("'q_lem' is no size; did you mean 'q_len'"), InputError);
   std::filesystem::remove(file);
 }
+
+}  // namespace calls_test

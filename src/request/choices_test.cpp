@@ -13,7 +13,7 @@
 #include "predict/point/support.h"
 #include "request/searched.h"
 
-namespace tilescope {
+namespace tilescope::choices_test {
 namespace {
 
 Options table_options(const std::vector<std::pair<std::string, std::string>>& given) {
@@ -165,4 +165,4 @@ TEST_CASE("what has no table of tiles is refused") {
   refused({{"axis", "q_len=64"}, {"tolerance", "few"}}, "expected percent");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::choices_test

@@ -14,7 +14,7 @@
 #include "request/answer.h"
 #include "request/option_specs.h"
 
-namespace tilescope {
+namespace tilescope::compared_test {
 namespace {
 
 using Given = std::vector<std::pair<std::string, std::string>>;
@@ -168,4 +168,4 @@ TEST_CASE("a printed dtype is an option that gives the same formats") {
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::compared_test

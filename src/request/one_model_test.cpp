@@ -11,6 +11,8 @@
 #include "request/answer.h"
 #include "request/compared.h"
 
+namespace one_model_test {
+
 using namespace tilescope;
 
 namespace {
@@ -146,3 +148,5 @@ TEST_CASE("a prediction on a GPU with derived rates states the error that such p
   CHECK(other->mape > rules->mape);
   CHECK(!error_on("a100_sxm_40", "")->basis.empty());
 }
+
+}  // namespace one_model_test

@@ -11,6 +11,8 @@
 #include "records/point.h"
 #include "request/read_point.h"
 
+namespace one_validation_test {
+
 using namespace tilescope;
 
 namespace {
@@ -103,3 +105,5 @@ TEST_CASE("a record, an experiment and the command line take the same points") {
   CHECK(good > points / 10);
   CHECK(good < points * 9 / 10);
 }
+
+}  // namespace one_validation_test

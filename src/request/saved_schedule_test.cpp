@@ -12,7 +12,7 @@
 #include "request/compared.h"
 #include "request/searched.h"
 
-namespace tilescope {
+namespace tilescope::request_saved_schedule_test {
 namespace {
 
 // Bytes of each array across L2 <-> SM where every value has four, by the symbolic counts.
@@ -81,4 +81,4 @@ TEST_CASE("every shipped diagram is derived, saved and predicted on GPUs of all 
   CHECK(predictions > 100);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::request_saved_schedule_test

@@ -7,6 +7,8 @@
 #include "request/option_specs.h"
 #include "request/sweep/grid.h"
 
+namespace time_parts_test {
+
 using namespace tilescope;
 
 namespace {
@@ -76,3 +78,5 @@ TEST_CASE("a sweep's point says what faster resources would save, as predict doe
     CHECK(answer_of_plan(checked_options(other, point_options())).json()["time"]["saved_by_10_percent"].is_null());
   }
 }
+
+}  // namespace time_parts_test

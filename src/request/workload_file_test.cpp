@@ -9,6 +9,8 @@
 #include "config/field_mutations.h"
 #include "diagram/block_mask.h"
 
+namespace workload_file_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 using namespace tilescope;
@@ -112,3 +114,5 @@ TEST_CASE("a block mask is read row by row") {
   CHECK(mask.blocks->live == std::vector<std::vector<bool>>{{true, false, false}, {false, true, true}});
   CHECK(mask.text == "block-sparse:" + scratch.name());
 }
+
+}  // namespace workload_file_test

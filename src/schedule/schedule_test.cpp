@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "config/field_mutations.h"
 
+namespace schedule_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 
@@ -163,3 +165,5 @@ TEST_CASE("an unknown schedule is refused with the nearest or all known names") 
       InputError);
   CHECK_THROWS_WITH_AS(find_schedule("/", models), "/: error: is a directory, expected a file", InputError);
 }
+
+}  // namespace schedule_test

@@ -9,6 +9,8 @@
 #include "predict/predict.h"
 #include "search/search.h"
 
+namespace find_first_test {
+
 using namespace tilescope;
 
 TEST_CASE("the tile found first is that of ranking all, and no walk is faster than its lower bound") {
@@ -62,3 +64,5 @@ TEST_CASE("the tile found first is that of ranking all, and no walk is faster th
   MESSAGE(walked << " walked, " << asked << " of them where only the first is asked for");
   CHECK(asked < walked);
 }
+
+}  // namespace find_first_test

@@ -13,7 +13,7 @@
 #include "predict/predict.h"
 #include "search/candidates.h"
 
-namespace tilescope {
+namespace tilescope::search_test {
 namespace {
 
 const HardwareProfile& h200() {
@@ -241,4 +241,4 @@ TEST_CASE("the best matmul tile is near the square that the bound asks for") {
   for (const FellOut& fallen : result.infeasible) CHECK(std::string(fallen.row.largest) != "");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::search_test

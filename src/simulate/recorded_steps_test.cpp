@@ -17,6 +17,8 @@
 #include "simulate/sm/meetings.h"
 #include "simulate/step_text.h"
 
+namespace recorded_steps_test {
+
 using namespace tilescope;
 
 namespace {
@@ -228,3 +230,5 @@ TEST_CASE("two free warpgroups take the mean clocks of an H100 over the times at
   page.add_row(
       fmt::format("| mean over 16 beginnings | {} | {:.1f} % | {:+.1f} % |", cases.size(), 100 * error, 100 * bias));
 }
+
+}  // namespace recorded_steps_test

@@ -11,6 +11,8 @@
 #include "base/test_seed.h"
 #include "simulate/step_text.h"
 
+namespace roles_test {
+
 using namespace tilescope;
 
 namespace {
@@ -128,3 +130,5 @@ TEST_CASE("a section of another role names its warps and stages, or is refused")
     CHECK_THROWS_AS(read(name), InputError);
   }
 }
+
+}  // namespace roles_test

@@ -12,6 +12,8 @@
 #include "loopbounds/loop_bounds.h"
 #include "simulate/timeline.h"
 
+namespace simulation_test {
+
 using namespace tilescope;
 
 namespace {
@@ -154,3 +156,5 @@ TEST_CASE("a timeline's pipes do one thing at a time, and its warps do not wait 
       CHECK(slices[i].first >= slices[i - 1].first + slices[i - 1].second - 1e-6);
   }
 }
+
+}  // namespace simulation_test

@@ -17,6 +17,8 @@
 #include "base/test_seed.h"
 #include "simulate/unpack_steps.h"
 
+namespace step_programs_test {
+
 using namespace tilescope;
 
 namespace {
@@ -254,3 +256,5 @@ TEST_CASE(
   }
   MESSAGE(same << " the same, " << differ << " differ");
 }
+
+}  // namespace step_programs_test

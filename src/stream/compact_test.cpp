@@ -5,7 +5,7 @@
 #include "stream/quotient.h"
 #include "stream/test_cascades.h"
 
-namespace tilescope {
+namespace tilescope::compact_test {
 namespace {
 
 std::string section_text(const Witness& witness) {
@@ -90,4 +90,4 @@ TEST_CASE("quotients are proven equal if and only if they cross-multiply to the 
   CHECK(!equal("pow(a + b + c + d, 20)", "pow(a + b + c + d, 20) + 1"));  // beyond the bound: not proven
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::compact_test

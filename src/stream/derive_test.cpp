@@ -3,7 +3,7 @@
 #include "stream/check/verify.h"
 #include "stream/test_cascades.h"
 
-namespace tilescope {
+namespace tilescope::derive_test {
 namespace {
 
 constexpr double tolerance = 1e-9;
@@ -263,4 +263,4 @@ TEST_CASE("cascades whose expressions grow without limit are refused in bounded 
   CHECK(refused(many).reason == "at most 64 folds, found 65");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::derive_test

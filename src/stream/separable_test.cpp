@@ -8,7 +8,7 @@
 #include "expr/simplify.h"
 #include "stream/test_cascades.h"
 
-namespace tilescope {
+namespace tilescope::separable_test {
 namespace {
 
 StreamRoles roles() { return {.axis = "x", .streamed = {"a", "b"}, .folds = {"c", "d"}, .count = ""}; }
@@ -96,4 +96,4 @@ TEST_CASE("separated terms add up to the original expression, and no part mixes 
   CHECK(refusals > 1000);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::separable_test

@@ -10,6 +10,8 @@
 #include "request/option_specs.h"
 #include "request/searched.h"
 
+namespace call_test {
+
 using namespace tilescope;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("a bad question gets one message") {
     CHECK(Json::parse(wasm::call(text)).at("error").get<std::string>().starts_with("call: expected {"));
   }
 }
+
+}  // namespace call_test

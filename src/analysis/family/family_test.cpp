@@ -7,6 +7,7 @@
 
 #include "analysis/recorded_points.h"
 
+namespace family_family_test {
 namespace {
 
 using namespace tilescope;
@@ -164,3 +165,5 @@ TEST_CASE("the names in a compared point refer to arrays of its own plan") {
     for (const FootprintRow& row : point.prediction.footprint)
       if (*row.largest != '\0') CHECK(point.plan.schedule.diagram.find_array(row.largest));
 }
+
+}  // namespace family_family_test

@@ -15,6 +15,7 @@
 #include "report/report.h"
 #include "search/search.h"
 
+namespace pictures_pictures_test {
 namespace {
 
 using namespace tilescope;
@@ -288,3 +289,5 @@ TEST_CASE("predicted numbers of a report's point are those of its prediction's J
     }
   }
 }
+
+}  // namespace pictures_pictures_test

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "cli/run_program.h"
 
-namespace tilescope::cli {
+namespace tilescope::cli::derive_command_test {
 
 TEST_CASE("derive finds the online softmax and FlashAttention-2 from the attention diagram") {
   const Outcome outcome = run_program("derive attention --q-len 8k --head-dim 128");
@@ -177,4 +177,4 @@ TEST_CASE("what derive cannot save is refused") {
                 "error: --pick: 1 schedules are ranked, found 9; --top ranks more");
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::cli::derive_command_test

@@ -7,6 +7,8 @@
 #include "base/files.h"
 #include "cli/run_program.h"
 
+namespace time_model_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -71,3 +73,5 @@ TEST_CASE("explain --code refuses what has no program") {
     CHECK(none.err.find("--code: needs a kernel that multiplies on tensor cores") != std::string::npos);
   }
 }
+
+}  // namespace time_model_test

@@ -14,6 +14,8 @@
 #include "diagram/mask.h"
 #include "schedule/schedule.h"
 
+namespace options_test {
+
 using namespace tilescope::cli;
 
 namespace {
@@ -327,3 +329,5 @@ TEST_CASE("unknown commands, options and stray words are named with the nearest 
     check_refused(command + " --quiet=yes", "error: --quiet: takes no value; see tilescope " + command + " --help");
   }
 }
+
+}  // namespace options_test

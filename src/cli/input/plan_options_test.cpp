@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "cli/run_program.h"
 
+namespace plan_options_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 using nlohmann::json;
@@ -275,3 +277,5 @@ TEST_CASE("search answers for every schedule and tries at most its limit of poin
   }
   CHECK(has(run_program("search" + gpu + "--schedule matmul").out, " more; --format json lists them all\n"));
 }
+
+}  // namespace plan_options_test

@@ -77,7 +77,7 @@ const Columns<ShownField>& field_columns() {
   return columns;
 }
 
-const Columns<CheckRow>& check_columns() {
+const Columns<CheckRow>& profile_check_columns() {
   using R = CheckRow;
   static const Columns<R> columns{
       {{"profile", "profile", "", "Id of the profile.", Origin::profile}, [](const R& r) { return r.profile; }},
@@ -95,12 +95,14 @@ Table hardware_list_table(const std::filesystem::path& folder) {
   return table_of("", profile_columns(), list_profiles(folder));
 }
 
-Table hardware_check_table(const std::vector<CheckRow>& findings) { return table_of("", check_columns(), findings); }
+Table hardware_check_table(const std::vector<CheckRow>& findings) {
+  return table_of("", profile_check_columns(), findings);
+}
 
 std::vector<ColumnList> hardware_column_lists() {
   return {listed("GPU profiles", "hardware list, list gpus", profile_columns()),
           listed("fields of a profile", "hardware show", field_columns()),
-          listed("rules of a profile", "hardware check", check_columns())};
+          listed("rules of a profile", "hardware check", profile_check_columns())};
 }
 
 Table hardware_show_table(const HardwareProfile& p) {

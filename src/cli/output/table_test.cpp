@@ -13,6 +13,8 @@
 #include "cli/output/progress.h"
 #include "cli/output/terminal.h"
 
+namespace table_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -122,3 +124,5 @@ TEST_CASE("a CSV line writes numbers as JSON does") {
   }
   CHECK(csv_line({Json(nullptr), Json("a,b"), Json(true), Json(0.1)}) == ",\"a,b\",true,0.1\n");
 }
+
+}  // namespace table_test

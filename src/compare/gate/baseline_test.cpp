@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "compare/gate/parts.h"
 
+namespace baseline_test {
+
 using namespace tilescope;
 
 namespace {
@@ -146,3 +148,5 @@ TEST_CASE("a baseline is read back as it was written, and another file is refuse
     CHECK_THROWS_AS(read_baseline(file), InputError);
   }
 }
+
+}  // namespace baseline_test

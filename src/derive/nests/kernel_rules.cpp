@@ -11,7 +11,6 @@
 namespace tilescope {
 namespace {
 
-constexpr AxisBits bit(AxisId axis) { return AxisBits{1} << index(axis); }
 constexpr AxisBits part_bit(AxisId axis) { return bit(axis) << max_axes; }
 static_assert(2 * max_axes <= 32, "axes and their parts share one word");
 

@@ -5,7 +5,7 @@
 #include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::minor_loads_test {
 namespace {
 
 std::string best_loops(const std::string& diagram, const Workload& workload, double memory) {
@@ -52,4 +52,4 @@ TEST_CASE("a load is minor over an axis if another array has both and at least o
   CHECK(minor("Q") == "");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::minor_loads_test

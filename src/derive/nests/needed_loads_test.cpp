@@ -8,7 +8,7 @@
 #include "derive/derivation.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::needed_loads_test {
 namespace {
 
 Diagram diagram_of(const std::string& text) {
@@ -65,4 +65,4 @@ TEST_CASE("under a mask the scores still say which rows have a key, so they are 
   CHECK(derived(diagram, *parse_mask("causal")).ranked.front().traffic > 64 * 65 / 2);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::needed_loads_test

@@ -11,7 +11,7 @@
 #include "derive/test_models.h"
 #include "schedule/schedule_text.h"
 
-namespace tilescope {
+namespace tilescope::saved_saved_schedule_test {
 namespace {
 
 struct SavedTally {
@@ -136,4 +136,4 @@ islands:
   CHECK(illegal(parse_schedule(text, models())) == "all: K does not cancel out of its results, so it is not 'unread'");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::saved_saved_schedule_test

@@ -11,7 +11,7 @@
 #include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
-namespace tilescope {
+namespace tilescope::symbolic_test {
 namespace {
 
 // Compares every term of every island and the points of every operator. Returns how many it compared.
@@ -81,4 +81,4 @@ TEST_CASE("symbolic counts equal the walk for every named schedule on every diag
   CHECK(pairs >= 20);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::symbolic_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-namespace tilescope::draw {
+namespace tilescope::draw::stack_test {
 namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::max();
@@ -57,4 +57,4 @@ TEST_CASE("an item without a preferred position follows the item above it, and a
 }
 
 }  // namespace
-}  // namespace tilescope::draw
+}  // namespace tilescope::draw::stack_test

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace tilescope {
+namespace tilescope::residency_test {
 namespace {
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
@@ -48,4 +48,4 @@ TEST_CASE("a profile that states no limits limits nothing but the blocks of an S
   CHECK(!fit_level(MemoryLevel{}, Copied::parts_of_a_block, 100, 0).copies_max);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::residency_test

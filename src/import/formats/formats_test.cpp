@@ -7,6 +7,8 @@
 #include "import/formats/ncu_values.h"
 #include "import/formats/nsys_sqlite.h"
 
+namespace formats_formats_test {
+
 using namespace tilescope;
 using namespace tilescope::imported;
 
@@ -114,3 +116,5 @@ TEST_CASE("a range of PyTorch's NVTX is an operator with shapes") {
   CHECK(operator_of_range("step 3").dims.empty());
   CHECK(operator_of_range("a, sizes = [[[[9999999999999999999999").name == "a");
 }
+
+}  // namespace formats_formats_test

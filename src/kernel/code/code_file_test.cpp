@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "kernel/code/fatbin.h"
 
+namespace code_file_test {
+
 using namespace tilescope;
 
 namespace {
@@ -157,3 +159,5 @@ TEST_CASE("a section that takes memory but no bytes of the file may lie beyond i
   REQUIRE(after.size() == before.size());
   for (std::size_t i = 0; i < after.size(); ++i) CHECK(after[i].shared_bytes == before[i].shared_bytes);
 }
+
+}  // namespace code_file_test

@@ -12,6 +12,8 @@
 
 namespace tilescope {
 
+constexpr std::int64_t warp_lanes = 32;
+
 // What a loop computes: outputs by a loop over keys, or by one over queries inside of one over keys; or gradients: all
 // of them, those of K and V, or that of Q.
 enum class AttentionPass { forward, forward_queries, backward, backward_keys, backward_queries };

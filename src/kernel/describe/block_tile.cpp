@@ -9,7 +9,6 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t lanes = 32;
 constexpr std::int64_t bits_of_byte = 8;
 constexpr std::int64_t most_extra_smem = 4096;  // barriers, statistics of rows, alignment
 
@@ -43,7 +42,7 @@ std::int64_t scales_of_key(const AttentionFacts& facts) {
 // whose bytes the units' matrix loads fetch.
 void share_quantised_keys(AttentionFacts& facts, std::int64_t units, BlockTile& tile,
                           std::vector<MissingValue>& missing) {
-  const std::int64_t copied = tile.warps * lanes * facts.copied_bytes;
+  const std::int64_t copied = tile.warps * warp_lanes * facts.copied_bytes;
   int found = 0;
   for (const std::int64_t bits : {8, 4}) {
     facts.loaded_bits = bits;
@@ -62,7 +61,7 @@ void share_quantised_keys(AttentionFacts& facts, std::int64_t units, BlockTile& 
 // has all keys.
 void share_keys(const AttentionFacts& facts, std::int64_t units, BlockTile& tile, std::vector<MissingValue>& missing) {
   if (facts.copied_bytes == 0) return;
-  const std::int64_t copied = tile.warps * lanes * facts.copied_bytes, own = bytes_of_keys(facts, facts.keys);
+  const std::int64_t copied = tile.warps * warp_lanes * facts.copied_bytes, own = bytes_of_keys(facts, facts.keys);
   if (copied < own && own % copied == 0) return;  // one way through the step copies K, another V
   const std::int64_t along_keys = copied / own;
   if (copied % own == 0 && along_keys > 0 && units % along_keys == 0) tile.along_keys = along_keys;
@@ -78,7 +77,7 @@ void share_nested(const AttentionFacts& facts, BlockTile& tile, std::vector<Miss
   const std::int64_t key_row = facts.head_dim * facts.loaded_bits / bits_of_byte;
   tile.values_in_keys = facts.v_head_dim < facts.head_dim && facts.arriving == std::vector{tile.tile_kv * key_row};
   if (facts.copied_bytes == 0 || facts.depth_of_pass > 0) return;
-  const std::int64_t copied = tile.warps * lanes * facts.copied_bytes, q = tile.tile_q * key_row;
+  const std::int64_t copied = tile.warps * warp_lanes * facts.copied_bytes, q = tile.tile_q * key_row;
   const std::int64_t own = bytes_of_keys(facts, tile.tile_kv);
   tile.q_every_step = copied == own + q;
   if (copied != own && copied != own + q)
@@ -133,10 +132,10 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
 BlockTile block_tile(AttentionFacts facts, const KernelLaunch& launch, std::vector<MissingValue>& missing) {
   BlockTile tile;
   const std::int64_t threads = launch.threads > 0 ? launch.threads : facts.most_threads;
-  tile.warps = threads / lanes;
+  tile.warps = threads / warp_lanes;
   tile.consumer_warps = std::count_if(facts.loop_warps.begin(), facts.loop_warps.end(),
                                       [&](std::int64_t warp) { return warp < tile.warps; });
-  const std::int64_t units = tile.consumer_warps * lanes / facts.unit_threads;
+  const std::int64_t units = tile.consumer_warps * warp_lanes / facts.unit_threads;
   if (units == 0) {
     missing.push_back({"warps", threads == 0 ? "the code does not state the threads of a block: give --block"
                                              : "no warp of the block runs the loop over keys"});

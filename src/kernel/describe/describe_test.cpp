@@ -10,6 +10,8 @@
 #include "kernel/describe/block_tile.h"
 #include "kernel/describe/description.h"
 
+namespace describe_test {
+
 using namespace tilescope;
 
 namespace {
@@ -199,3 +201,5 @@ TEST_CASE("a grid with parts of the keys and rows of several heads is split-KV, 
   CHECK(std::any_of(whole.missing.begin(), whole.missing.end(),
                     [](const MissingValue& missing) { return missing.key == "block_order"; }));
 }
+
+}  // namespace describe_test

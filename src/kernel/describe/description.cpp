@@ -21,7 +21,6 @@ const char* turns_at(const AttentionFacts& facts) {
   return !facts.score_turns ? "ping-pong" : facts.product_turns ? "ping-pong-both" : "ping-pong-scores";
 }
 
-constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t widest_instruction = 256;
 constexpr std::int64_t lanes_of_row = 4,
                        lanes_of_column = 8;  // of an accumulator (PTX ISA, fragments of mma and wgmma)
@@ -90,7 +89,7 @@ void describe_shared_columns(const AttentionFacts& facts, const BlockTile& tile,
 void describe_products(const AttentionFacts& facts, const BlockTile& tile, DescribedPart& part) {
   if (facts.score_grid.rows > 0) return describe_nested_products(facts, part);
   const std::int64_t wide_n = std::min<std::int64_t>(facts.keys, widest_instruction);
-  const bool narrow = facts.unit_threads > lanes_of_warp && facts.n != wide_n;
+  const bool narrow = facts.unit_threads > warp_lanes && facts.n != wide_n;
   if (tile.along_columns > 1 || narrow) return describe_shared_columns(facts, tile, narrow, part);
   if (tile.along_keys == 1 && !facts.transposed) return;
   const std::int64_t rows = tile.tile_q / facts.rows;
@@ -118,7 +117,7 @@ void describe_transposed(const AttentionFacts& facts, const BlockTile& tile, Des
 void describe_launch(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
   DescribedPart part{out.island};
-  const bool warpgroup = facts.unit_threads > lanes_of_warp;
+  const bool warpgroup = facts.unit_threads > warp_lanes;
   const std::int64_t depth = facts.k * facts.operand_bits / 16;  // the descriptor's k is that of 16-bit operands
   part.add("tensor_path", warpgroup ? "wgmma" : "mma.sync", ValueSource::code, facts.opcode);
   part.add("mma",
@@ -205,7 +204,7 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
   if (facts.v_head_dim != facts.head_dim)
     part.add("v_head_dim", facts.v_head_dim, ValueSource::code, "columns of the values");
   part.add("tile_q", tile.tile_q, ValueSource::code,
-           fmt::format("{} rows a {}", facts.rows, facts.unit_threads > lanes_of_warp ? "warpgroup" : "warp"));
+           fmt::format("{} rows a {}", facts.rows, facts.unit_threads > warp_lanes ? "warpgroup" : "warp"));
   part.add("tile_kv", tile.tile_kv, ValueSource::code,
            fmt::format("depth of the values' sums, {} x {}", facts.keys, tile.along_keys));
   part.add_warps(input, tile, "tiles of K and V", "the loop over keys");
@@ -215,7 +214,7 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
     part.add("l1_reads", "[Q]", ValueSource::code, "loads of Q before the loop that do not pass the L1 by");
   const bool spills =
       facts.spilled_step.stored + facts.spilled_step.loaded + facts.spilled_once.stored + facts.spilled_once.loaded > 0;
-  part.yes("pipelined", facts.scores_ahead && facts.unit_threads > lanes_of_warp,
+  part.yes("pipelined", facts.scores_ahead && facts.unit_threads > warp_lanes,
            "the next scores are issued before the exponentials of a step");
   part.yes("spills", spills, fmt::format("{} bytes of local memory", facts.local_bytes));
   if (spills) part.add("local", local_memory(facts), ValueSource::code, "loads and stores of local memory");

@@ -13,7 +13,6 @@ namespace {
 
 using K = InstructionKind;
 
-constexpr std::int64_t warp_lanes = 32;
 constexpr std::int64_t most_block_threads = 1024;
 
 std::int64_t opcode_count(const CodeCounts& counts, std::string_view name) {

@@ -6,6 +6,8 @@
 #include "kernel/code/testdata/test_kernels.h"
 #include "kernel/describe/description.h"
 
+namespace step_program_test {
+
 using namespace tilescope;
 
 namespace {
@@ -76,3 +78,5 @@ TEST_CASE(
   CHECK(times(program, "2 b\n3 c\n") == 2);  // 64 of 32 at a time
   CHECK(times(program, "}") == 0);
 }
+
+}  // namespace step_program_test

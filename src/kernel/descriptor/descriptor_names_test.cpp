@@ -8,6 +8,8 @@
 #include "kernel/descriptor/descriptor_probes.h"
 #include "kernel/descriptor/found.h"
 
+namespace descriptor_names_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 
@@ -136,3 +138,5 @@ TEST_CASE("keys that machine code tells are refused in a descriptor with the pla
   for (const char* key : {"sizes", "padded_rows", "host_splits"})
     CHECK_MESSAGE(found(std::string(key) + ": {}\n", "summary: s\n", key), key);
 }
+
+}  // namespace descriptor_names_test

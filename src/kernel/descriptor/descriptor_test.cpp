@@ -10,6 +10,8 @@
 #include "diagram/mask.h"
 #include "kernel/descriptor/descriptor_probes.h"
 
+namespace descriptor_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 
@@ -308,3 +310,5 @@ TEST_CASE("fields that no shipped descriptor has are read equally strictly") {
   std::set<std::string> seen;
   check_new_fields(probe_of(tree), rules(tree), seen);
 }
+
+}  // namespace descriptor_test

@@ -7,6 +7,8 @@
 
 #include "kernel/descriptor/descriptor_probes.h"
 
+namespace read_code_test {
+
 using namespace tilescope;
 using namespace tilescope::mutation;
 
@@ -166,3 +168,5 @@ TEST_CASE("the summary of NAME.kernel.yaml is NAME.code.json") {
   CHECK(reading::code_file_of("a/b.kernel.yaml") == "a/b.code.json");
   CHECK(reading::code_file_of("a/b.yaml").empty());
 }
+
+}  // namespace read_code_test

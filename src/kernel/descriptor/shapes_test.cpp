@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+namespace descriptor_shapes_test {
+
 using namespace tilescope;
 
 namespace {
@@ -72,3 +74,5 @@ TEST_CASE("the host splits the keys as FlashAttention-2 did in recorded launches
   CHECK(splits(call(1, 16, 16, 128, 128, 256)) == 2);
   CHECK(splits(call(64, 32, 8, 1, 8192, 128)) == 1);  // 512 blocks of packed heads
 }
+
+}  // namespace descriptor_shapes_test

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <random>
 
-namespace tilescope {
+namespace tilescope::geometric_program_test {
 namespace {
 
 // Rows of {coefficient, exponents...}.
@@ -177,4 +177,4 @@ TEST_CASE("on random programmes no sampled feasible point is below the certified
   MESSAGE(optimal << " optimal, " << infeasible << " infeasible");
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::geometric_program_test

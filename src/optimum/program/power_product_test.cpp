@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace tilescope {
+namespace tilescope::power_product_test {
 
 TEST_CASE("products of powers are kept in lowest form") {
   Symbols symbols;
@@ -52,4 +52,4 @@ TEST_CASE("a product of powers refuses factors that may be negative or zero") {
   CHECK_THROWS_AS(product.multiply(Polynomial(), 1), std::domain_error);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::power_product_test

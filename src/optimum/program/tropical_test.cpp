@@ -7,7 +7,7 @@
 
 #include "optimum/program/geometric_program.h"
 
-namespace tilescope {
+namespace tilescope::tropical_test {
 namespace {
 
 using Rows = std::vector<std::vector<Rational>>;
@@ -79,4 +79,4 @@ TEST_CASE("a problem with too many vertices is refused") {
   CHECK_FALSE(best_growth(traffic, memory, 6));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::tropical_test

@@ -9,7 +9,7 @@
 
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::bounds_test {
 namespace {
 
 const std::string hardware_directory = std::string(TILESCOPE_SOURCE_DIR) + "/hardware";
@@ -143,4 +143,4 @@ TEST_CASE(
         prediction.compulsory_bytes);  // the profile states no capacity
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::bounds_test

@@ -14,7 +14,7 @@
 #include "predict/explain/pseudocode.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::explain_test {
 namespace {
 
 using Names = std::map<std::string, std::int64_t>;
@@ -285,4 +285,4 @@ TEST_CASE("pseudocode of every shipped schedule and kernel is a program that ran
     }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::explain_test

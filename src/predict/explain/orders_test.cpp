@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace tilescope {
+namespace tilescope::orders_test {
 
 TEST_CASE(
     "processing the heads one after another reads the fewest bytes when the keys of all heads do not fit the L2") {
@@ -26,4 +26,4 @@ TEST_CASE(
                        InputError);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::orders_test

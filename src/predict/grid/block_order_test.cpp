@@ -7,7 +7,7 @@
 
 #include "hardware/profile.h"
 
-namespace tilescope {
+namespace tilescope::block_order_test {
 namespace {
 
 const HardwareProfile& h200() {
@@ -110,4 +110,4 @@ TEST_CASE("the steps of all blocks add up to the live tiles of the launch") {
     }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::block_order_test

@@ -10,7 +10,7 @@
 
 #include "predict/grid/placement.h"
 
-namespace tilescope {
+namespace tilescope::first_blocks_test {
 namespace {
 
 HardwareProfile profile_of(const std::string& id) {
@@ -105,4 +105,4 @@ TEST_CASE("a launch ends with the SM that has the longest blocks") {
   CHECK(place_blocks(steps, 132, 2, clocks, first).clocks == doctest::Approx(32));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::first_blocks_test

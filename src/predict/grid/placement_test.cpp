@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+namespace placement_test {
+
 using namespace tilescope;
 
 namespace {
@@ -120,3 +122,5 @@ TEST_CASE("of two blocks on an SM the older one finishes first, and the next blo
   const std::vector<std::int64_t> one{100};
   CHECK(place_blocks(one, 2, 2, clocks).clocks == doctest::Approx(1000));
 }
+
+}  // namespace placement_test

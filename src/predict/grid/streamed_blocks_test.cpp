@@ -7,6 +7,8 @@
 #include <iterator>
 #include <vector>
 
+namespace streamed_blocks_test {
+
 using namespace tilescope;
 
 namespace {
@@ -98,3 +100,5 @@ TEST_CASE("stream_blocks: times of threads that copy and spin agree with those m
   }
   CHECK(sum / static_cast<double>(std::size(recorded) * std::size(spins)) < 0.035);
 }
+
+}  // namespace streamed_blocks_test

@@ -11,7 +11,7 @@
 #include "predict/l2/walk/random_order.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::last_level_test {
 namespace {
 
 const std::filesystem::path levels_root = TILESCOPE_SOURCE_DIR;
@@ -203,4 +203,4 @@ TEST_CASE("one L2 before an endless last-level cache has the traffic of one L2 b
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::last_level_test

@@ -13,6 +13,8 @@
 #include "predict/l2/walk/random_order.h"
 #include "predict/textbook.h"
 
+namespace l2_read_together_test {
+
 using namespace tilescope;
 
 namespace {
@@ -90,3 +92,5 @@ TEST_CASE(
   REQUIRE(part.has_value());
   CHECK(*part == doctest::Approx(1 / asked_together(100, 9)));
 }
+
+}  // namespace l2_read_together_test

@@ -12,7 +12,6 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t accumulator_bytes = 4;  // fp32 accumulators, by instruction definition
 constexpr std::int64_t bookkeeping_registers =
     40;  // addresses, loop state, fragments in flight: an assumption, occupancy only
 

@@ -5,7 +5,7 @@
 #include "predict/described_kernel.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::footprint_test {
 namespace {
 
 Point point_of(const Plan& plan, const KernelVariant& variant) {
@@ -168,4 +168,4 @@ code:
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::footprint_test

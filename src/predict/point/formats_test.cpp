@@ -7,7 +7,7 @@
 #include "predict/explain/bounds.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::point_formats_test {
 namespace {
 
 const std::filesystem::path formats_root = TILESCOPE_SOURCE_DIR;
@@ -81,4 +81,4 @@ TEST_CASE("in random formats totals are the sums of their terms, and no level mo
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::point_formats_test

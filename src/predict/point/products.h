@@ -10,6 +10,8 @@
 
 namespace tilescope {
 
+constexpr std::int64_t accumulator_bytes = 4;  // fp32, by the definition of the matrix instructions
+
 // Contractions of two arrays; others (none are shipped) count as work without operands.
 template <class Visit>
 void for_each_product(const BoundIsland& bound, Visit visit);

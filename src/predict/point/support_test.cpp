@@ -7,6 +7,8 @@
 
 #include "predict/predict.h"
 
+namespace support_test {
+
 using namespace tilescope;
 using nlohmann::json;
 
@@ -82,3 +84,5 @@ TEST_CASE("of PyTorch's FlashAttention-2 kernels, shapes accept the one that was
   }
   CHECK(calls == 390);
 }
+
+}  // namespace support_test

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+namespace asked_steps_test {
+
 using namespace tilescope;
 
 TEST_CASE("each number of steps is made once, whoever asks, and stays where it is") {
@@ -33,3 +35,5 @@ TEST_CASE("each number of steps is made once, whoever asks, and stays where it i
   CHECK(wrong == 0);
   for (const auto& of_thread : seen) CHECK(of_thread == seen.front());
 }
+
+}  // namespace asked_steps_test

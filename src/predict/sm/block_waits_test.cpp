@@ -10,7 +10,7 @@
 #include "predict/l2/memory_seconds.h"
 #include "predict/staged.h"
 
-namespace tilescope {
+namespace tilescope::block_waits_test {
 
 TEST_CASE("the number of lines in the fullest slice is the mean over random hashes") {
   std::mt19937 random(7);
@@ -112,4 +112,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::block_waits_test

@@ -20,7 +20,7 @@ double tensor_clocks(const LaunchAtSm& launch) {
   return clocks;
 }
 
-constexpr double lanes = 32, schedulers = 4, bytes_of_load = 16 * lanes;
+constexpr double warp_threads = 32, schedulers = 4, bytes_of_load = 16 * warp_threads;
 
 // Warp instructions a scheduler of products in mma.sync: 16 bytes a lane of their operands, and the instructions.
 double issue_of_products(const LaunchAtSm& launch) {
@@ -45,7 +45,7 @@ double issue_of(const LaunchAtSm& launch) {
   const double threads = static_cast<double>(std::accumulate(pipes.begin(), pipes.end(), std::int64_t{0})) -
                          operations(pipes, {Pipe::shared}),
                copied = launch.bound.how.load().bulk ? 0 : copied_by_threads(launch) / bytes_of_load;
-  return issue_of_products(launch) + (threads / lanes + copied) / schedulers;
+  return issue_of_products(launch) + (threads / warp_threads + copied) / schedulers;
 }
 
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.

@@ -9,7 +9,7 @@
 #include "predict/point/mechanisms.h"
 #include "predict/textbook.h"
 
-namespace tilescope {
+namespace tilescope::latency_test {
 namespace {
 
 constexpr std::array fields{&StepLatency::matrix, &StepLatency::special, &StepLatency::alu, &StepLatency::between};
@@ -98,4 +98,4 @@ TEST_CASE(
   CHECK(found == 2);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::latency_test

@@ -8,6 +8,8 @@
 #include "predict/sm/rates.h"
 #include "predict/textbook.h"
 
+namespace round_waits_test {
+
 using namespace tilescope;
 
 namespace {
@@ -158,3 +160,5 @@ TEST_CASE("multiply-adds for any head_dim and length equal those of the kernels'
       CHECK(backward[5] == 6 * values);
     }
 }
+
+}  // namespace round_waits_test

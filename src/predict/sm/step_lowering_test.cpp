@@ -18,6 +18,8 @@
 #include "simulate/step_programs.h"
 #include "simulate/step_text.h"
 
+namespace step_lowering_test {
+
 using namespace tilescope;
 
 namespace {
@@ -233,3 +235,5 @@ TEST_CASE("warpgroups that take turns between their products begin apart; in tur
   CHECK(of_scores > 0);
   CHECK(of_products > 0);
 }
+
+}  // namespace step_lowering_test

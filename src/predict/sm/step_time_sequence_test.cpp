@@ -11,6 +11,8 @@
 #include "predict/textbook.h"
 #include "predict/time/launch_time.h"
 
+namespace step_time_sequence_test {
+
 using namespace tilescope;
 
 TEST_CASE("a launch waits for the first tiles of its first blocks, and waits longer when the L2 is empty") {
@@ -328,3 +330,5 @@ TEST_CASE("under a mask each of the first blocks asks for the tiles with which i
   CHECK(ragged > 10);
   CHECK(fewer > 10);
 }
+
+}  // namespace step_time_sequence_test

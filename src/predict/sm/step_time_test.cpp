@@ -10,6 +10,8 @@
 #include "predict/textbook.h"
 #include "predict/time/clock.h"
 
+namespace step_time_test {
+
 using namespace tilescope;
 
 namespace {
@@ -346,3 +348,5 @@ TEST_CASE("results that threads store in every step delay their next copies, at 
   const double kept = clocks("fused_mma", 0);
   CHECK(clocks("fused_mma", 32) == kept);
 }
+
+}  // namespace step_time_test

@@ -10,6 +10,8 @@
 #include "predict/sm/queueing_network.h"
 #include "predict/textbook.h"
 
+namespace step_time_wgmma_test {
+
 using namespace tilescope;
 
 TEST_CASE("independent warpgroups use the tensor cores more than one warpgroup does") {
@@ -93,3 +95,5 @@ TEST_CASE("arithmetic on the scores of all products counts beside special functi
   const SmStep softmax = step_of(forward, hardware, attention(forward, 16, 4096, 128, 128, 12));
   CHECK(softmax.demand.fma_scores > 2 * 128.0 * 128 / 128);
 }
+
+}  // namespace step_time_wgmma_test

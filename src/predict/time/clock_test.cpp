@@ -9,6 +9,8 @@
 #include "base/test_seed.h"
 #include "predict/textbook.h"
 
+namespace clock_test {
+
 using namespace tilescope;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("after a pause chips take no more than products in all SMs do, which t
     m.clock.tensor_first = {1.6e9, "M"};
   }
 }
+
+}  // namespace clock_test

@@ -8,7 +8,7 @@
 #include "predict/predict.h"
 #include "request/answer.h"
 
-namespace tilescope {
+namespace tilescope::energy_test {
 namespace {
 
 Answer answered(const std::string& gpu, const std::string& kernel) {
@@ -60,4 +60,4 @@ TEST_CASE("a profile without energies has no energy rows") {
   CHECK(!to_json(a.plan, a.hardware, a.point, a.prediction, a.options).contains("energy"));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::energy_test

@@ -3,6 +3,8 @@
 #include "predict/textbook.h"
 #include "predict/time/launch_time.h"
 
+namespace memory_wait_test {
+
 using namespace tilescope;
 
 TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone and longer than the clocks alone") {
@@ -62,3 +64,5 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
     CHECK(memory_wait(stages.launches[1], ramp, hz, 1).cold == 0);
   }
 }
+
+}  // namespace memory_wait_test

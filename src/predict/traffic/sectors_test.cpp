@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace tilescope {
+namespace tilescope::sectors_test {
 
 TEST_CASE("stores in whole sectors equal a walk over the addresses of every store") {
   std::mt19937 random(7);
@@ -52,4 +52,4 @@ TEST_CASE("reads of a row's steps in adjacent lanes equal a walk over the addres
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::sectors_test

@@ -10,7 +10,7 @@
 #include "predict/sm/step_time.h"
 #include "predict/staged.h"
 
-namespace tilescope {
+namespace tilescope::spills_test {
 namespace {
 
 HardwareProfile h200() { return find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware"); }
@@ -213,4 +213,4 @@ TEST_CASE("a variant that spills gets a warning when its spills or their rates a
             .starts_with("warning: the time leaves them out, the profile has no measured.local; spilled"));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::spills_test

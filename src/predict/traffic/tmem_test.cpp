@@ -5,7 +5,7 @@
 #include "predict/explain/row_columns.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::tmem_test {
 namespace {
 
 const std::string tmem_source = TILESCOPE_SOURCE_DIR;
@@ -153,4 +153,4 @@ TEST_CASE("GPUs without tensor memory, few queries and described kernels have no
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::tmem_test

@@ -10,8 +10,6 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t accumulator_bytes = 4;  // fp32
-
 Term tmem_term(const BoundIsland& bound, ArrayId id, Direction direction, Cause cause, std::int64_t bytes) {
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
   return {.boundary = Boundary::tmem,

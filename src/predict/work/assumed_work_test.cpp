@@ -7,7 +7,7 @@
 #include "predict/explain/notes.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::assumed_work_test {
 namespace {
 
 const std::filesystem::path work_root = TILESCOPE_SOURCE_DIR;
@@ -134,4 +134,4 @@ TEST_CASE("in every pair of formats a product is computed in one that the GPU ha
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::assumed_work_test

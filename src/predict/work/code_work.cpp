@@ -121,13 +121,13 @@ Executions executions(const BoundIsland& bound, const InstanceCode& code) {
   return runs;
 }
 
-constexpr std::array<std::pair<Pipe, CodeCount>, 7> counted{{{Pipe::xu, CodeCount::xu},
-                                                             {Pipe::ffma, CodeCount::ffma},
-                                                             {Pipe::fadd, CodeCount::fadd},
-                                                             {Pipe::fmul, CodeCount::fmul},
-                                                             {Pipe::alu, CodeCount::alu},
-                                                             {Pipe::conversion, CodeCount::conversion},
-                                                             {Pipe::shuffle, CodeCount::shuffle}}};
+constexpr std::array<std::pair<Pipe, CodeCount>, 7> counts_of_pipes{{{Pipe::xu, CodeCount::xu},
+                                                                     {Pipe::ffma, CodeCount::ffma},
+                                                                     {Pipe::fadd, CodeCount::fadd},
+                                                                     {Pipe::fmul, CodeCount::fmul},
+                                                                     {Pipe::alu, CodeCount::alu},
+                                                                     {Pipe::conversion, CodeCount::conversion},
+                                                                     {Pipe::shuffle, CodeCount::shuffle}}};
 
 constexpr std::array outside_steps{CodePass::launch, CodePass::once, CodePass::fill, CodePass::first};
 
@@ -136,7 +136,7 @@ constexpr std::array outside_steps{CodePass::launch, CodePass::once, CodePass::f
 std::int64_t others(const BoundIsland& bound, const PassCounts& counts) {
   const auto of = [&](CodeCount count) { return counts[static_cast<std::size_t>(count)]; };
   std::int64_t rest = of(CodeCount::instructions);
-  for (const auto& [pipe, count] : counted) rest -= of(count);
+  for (const auto& [pipe, count] : counts_of_pipes) rest -= of(count);
   if (bound.how.path().from_registers) rest -= of(CodeCount::matrix) + of(CodeCount::ldsm);
   if (!bound.how.path().tensor_cores) rest -= of(CodeCount::matrix);
   return bound.how.load().bulk ? rest : rest - of(CodeCount::ldgsts);
@@ -201,7 +201,7 @@ struct Runs {
 void add_instructions(const BoundIsland& bound, const PassCounts& counts, const Runs& runs, Work& work) {
   const std::int64_t lanes = lanes_of_warp(bound);
   const auto of = [&](CodeCount count) { return counts[static_cast<std::size_t>(count)]; };
-  for (const auto& [pipe, count] : counted) {
+  for (const auto& [pipe, count] : counts_of_pipes) {
     const bool by_thread = pipe == Pipe::ffma || pipe == Pipe::fadd || pipe == Pipe::fmul;  // else whole warps count
     work.pipes[static_cast<std::size_t>(pipe)] +=
         checked_mul(by_thread ? runs.threads : checked_mul(runs.warps, lanes), of(count));
@@ -260,8 +260,8 @@ void leave_out_scores(const BoundIsland& bound, const InstanceCode& code, Work& 
   const auto warps = static_cast<double>(left) / static_cast<double>(lanes_of_warp(bound));
   const auto leave_out = [&](CodePass pass, CodeCount of, CodeCount from) {
     const double halves = std::floor(2 * static_cast<double>(code.of(pass, of)) / of_thread) / 2;
-    const auto row =
-        std::find_if(counted.begin(), counted.end(), [&](const auto& each) { return each.second == from; });
+    const auto row = std::find_if(counts_of_pipes.begin(), counts_of_pipes.end(),
+                                  [&](const auto& each) { return each.second == from; });
     work.pipes[static_cast<std::size_t>(row->first)] -= std::llround(halves * static_cast<double>(left));
     work.instructions -= std::llround(halves * warps);
     if (from == CodeCount::alu || from == CodeCount::conversion) work.alu_instructions -= std::llround(halves * warps);
@@ -293,7 +293,8 @@ void add_code_work(const BoundIsland& bound, const InstanceCode& code, Work& wor
   const std::int64_t all_steps = checked_mul(lanes, runs[static_cast<std::size_t>(CodePass::step)] +
                                                         code.before * runs[static_cast<std::size_t>(CodePass::live)]);
   for (const Pipe pipe : {Pipe::ffma, Pipe::fadd, Pipe::fmul}) {
-    const auto count = std::find_if(counted.begin(), counted.end(), [&](const auto& row) { return row.first == pipe; });
+    const auto count = std::find_if(counts_of_pipes.begin(), counts_of_pipes.end(),
+                                    [&](const auto& row) { return row.first == pipe; });
     of(work.of_outputs, pipe) = of(work.pipes, pipe) - checked_mul(all_steps, code.of(CodePass::step, count->second));
   }
   const auto& operators = bound.plan.schedule.diagram.operators;

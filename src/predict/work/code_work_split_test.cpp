@@ -5,7 +5,7 @@
 
 #include "predict/described_kernel.h"
 
-namespace tilescope {
+namespace tilescope::code_work_split_test {
 namespace {
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -99,4 +99,4 @@ TEST_CASE("a step of split_kv has the operations of its source") {
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::code_work_split_test

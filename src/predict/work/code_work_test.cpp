@@ -4,7 +4,7 @@
 #include "cost/live_tiles.h"
 #include "predict/described_kernel.h"
 
-namespace tilescope {
+namespace tilescope::code_work_test {
 namespace {
 
 // Of one head: passes by a walk over every row and key of every tile.
@@ -95,4 +95,4 @@ TEST_CASE("a step of fused_mma has the operations of its source") {
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::code_work_test

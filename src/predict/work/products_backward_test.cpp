@@ -3,7 +3,7 @@
 
 #include "predict/described_kernel.h"
 
-namespace tilescope {
+namespace tilescope::products_backward_test {
 namespace {
 
 // FlashAttention-2's backward pass at head_dim 128: 8 warps, 64 queries, 128 keys. The warps form grids of 2 x 4 for S
@@ -150,4 +150,4 @@ TEST_CASE("zeros of sums that another launch adds to count as bytes of the launc
   CHECK(unsaid.traffic == cleared.traffic);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::products_backward_test

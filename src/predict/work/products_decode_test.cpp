@@ -9,7 +9,7 @@
 #include "predict/point/support.h"
 #include "predict/predict.h"
 
-namespace tilescope {
+namespace tilescope::products_decode_test {
 namespace {
 
 const char* const decode = R"(schedule: split-kv
@@ -202,4 +202,4 @@ TEST_CASE("merges of few and of many parts have the operations and sectors of co
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::products_decode_test

@@ -4,7 +4,7 @@
 #include "cost/live_tiles.h"
 #include "predict/described_kernel.h"
 
-namespace tilescope {
+namespace tilescope::products_masks_test {
 
 TEST_CASE("a block mask is read row by row in whole sectors, and windows skip tiles") {
   const Plan plan = plan_of(R"(schedule: flash2
@@ -144,4 +144,4 @@ variants:
     }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::products_masks_test

@@ -6,7 +6,7 @@
 #include "predict/described_kernel.h"
 #include "predict/point/support.h"
 
-namespace tilescope {
+namespace tilescope::work_products_test {
 namespace {
 
 const char* const hopper = R"(schedule: flash2
@@ -237,4 +237,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::work_products_test

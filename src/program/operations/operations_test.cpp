@@ -11,7 +11,7 @@
 #include "base/test_seed.h"
 #include "expr/parse.h"
 
-namespace tilescope {
+namespace tilescope::operations_test {
 namespace {
 
 Expression expression_of(const std::string& text) { return std::get<Expression>(parse_expression(text)); }
@@ -213,4 +213,4 @@ TEST_CASE("scores without a softmax take no exponential") {
     if (group.when == Moment::step) CHECK(group.counts[static_cast<std::size_t>(Operation::special)] == 0);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::operations_test

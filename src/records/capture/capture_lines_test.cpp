@@ -15,6 +15,8 @@
 #include "records/capture/test_trace.h"
 #include "records/capture/trace.h"
 
+namespace capture_lines_test {
+
 using namespace tilescope;
 using namespace tilescope::capture;
 
@@ -212,3 +214,5 @@ TEST_CASE("a kernel's short name is without namespaces, arguments and template a
   CHECK(short_kernel_name("void (anonymous namespace)::f<int>(int)") == "f");
   CHECK(short_kernel_name("") == "");
 }
+
+}  // namespace capture_lines_test

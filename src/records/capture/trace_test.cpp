@@ -6,6 +6,8 @@
 #include "records/capture/capture_lines.h"
 #include "records/capture/test_trace.h"
 
+namespace capture_trace_test {
+
 using namespace tilescope::capture;
 
 namespace {
@@ -206,3 +208,5 @@ TEST_CASE("a trace that was cut anywhere, or has any byte changed, is read as fa
       else CHECK(capture.processes.size() == 1);
     }
 }
+
+}  // namespace capture_trace_test

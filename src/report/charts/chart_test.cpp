@@ -6,6 +6,8 @@
 
 #include "report/charts/levels.h"
 
+namespace chart_test {
+
 using namespace tilescope::report;
 using nlohmann::json;
 
@@ -168,3 +170,5 @@ TEST_CASE("Every chart has a text description for readers who cannot see it") {
   for (const json& spec : {first_roofline(report), traffic_chart(report, "hbm")})
     CHECK(spec["description"].get<std::string>().size() > 40);
 }
+
+}  // namespace chart_test

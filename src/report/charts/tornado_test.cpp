@@ -5,6 +5,8 @@
 #include <regex>
 #include <string>
 
+namespace tornado_test {
+
 using namespace tilescope::report;
 
 TEST_CASE("bars of a tornado are as long as their changes, and a change that cannot run reaches the edge") {
@@ -26,3 +28,5 @@ TEST_CASE("bars of a tornado are as long as their changes, and a change that can
   CHECK(width[2] == doctest::Approx(width[0]));      // the axis ends at 20 %
   CHECK(left[1] + width[1] == doctest::Approx(left[0]));
 }
+
+}  // namespace tornado_test

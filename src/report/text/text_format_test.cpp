@@ -6,6 +6,8 @@
 
 #include "report/text/packed.h"
 
+namespace text_format_test {
+
 using namespace tilescope::report;
 
 TEST_CASE("HTML and Markdown each escape what would be markup there") {
@@ -79,3 +81,5 @@ TEST_CASE("Packed text is gzip in base64, and smaller than what it packs") {
   CHECK(packed.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") ==
         std::string::npos);
 }
+
+}  // namespace text_format_test

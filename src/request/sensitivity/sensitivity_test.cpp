@@ -11,7 +11,7 @@
 #include "hardware/changes.h"
 #include "predict/explain/labels.h"
 
-namespace tilescope {
+namespace tilescope::sensitivity_test {
 namespace {
 
 using Given = std::vector<std::pair<std::string, std::string>>;
@@ -129,4 +129,4 @@ TEST_CASE("points whose walks would take minutes are answered by the closed form
   for (std::size_t i = 0; i < found.rows.size(); ++i) CHECK(found.rows[i].up.seconds == closed.rows[i].up.seconds);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::sensitivity_test

@@ -7,6 +7,8 @@
 #include "predict/predict.h"
 #include "request/sweep/grid.h"
 
+namespace block_memory_test {
+
 using namespace tilescope;
 
 namespace {
@@ -83,3 +85,5 @@ TEST_CASE("a point of a sweep is predicted as the same point alone") {
   MESSAGE(points << " points");
   CHECK(points > 200);
 }
+
+}  // namespace block_memory_test

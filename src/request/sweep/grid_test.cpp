@@ -11,6 +11,8 @@
 #include "predict/explain/labels.h"
 #include "request/answer.h"
 
+namespace grid_test {
+
 using namespace tilescope;
 
 namespace {
@@ -246,3 +248,5 @@ TEST_CASE("an axis and an option that set the same are refused, and the message 
     CHECK(message_of(without).empty());
   }
 }
+
+}  // namespace grid_test

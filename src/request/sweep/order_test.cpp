@@ -8,6 +8,8 @@
 
 #include "base/test_seed.h"
 
+namespace order_test {
+
 using namespace tilescope;
 
 TEST_CASE("a draw takes each point at most once, all of them where it is as large as the grid, and the seed decides") {
@@ -50,3 +52,5 @@ TEST_CASE("shards are consecutive, cover every place once and differ by at most 
     REQUIRE(most - least <= 1);
   }
 }
+
+}  // namespace order_test

@@ -12,6 +12,8 @@
 #include "simulate/step_programs.h"
 #include "simulate/step_text.h"
 
+namespace beside_products_test {
+
 using namespace tilescope;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("a fence waits until a warp's stores to shared memory are there") {
     CHECK(compared == 24);
   }
 }
+
+}  // namespace beside_products_test

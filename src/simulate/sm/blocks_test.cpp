@@ -10,6 +10,8 @@
 #include "simulate/sm/sm.h"
 #include "simulate/step_programs.h"
 
+namespace blocks_test {
+
 using namespace tilescope;
 
 namespace {
@@ -179,3 +181,5 @@ TEST_CASE(
   CHECK(clocks["h20"] > 1.5 * clocks["h100_sxm"]);
   CHECK(clocks["l40s"] > 1.5 * clocks["a100_sxm_80"]);
 }
+
+}  // namespace blocks_test

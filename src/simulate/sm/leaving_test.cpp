@@ -10,6 +10,8 @@
 #include "simulate/step_programs.h"
 #include "simulate/step_text.h"
 
+namespace leaving_test {
+
 using namespace tilescope;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("a load of shared memory waits behind stores and sums as long as an H1
     CHECK(compared == 33);
   }
 }
+
+}  // namespace leaving_test

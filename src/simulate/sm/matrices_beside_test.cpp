@@ -12,6 +12,8 @@
 #include "simulate/step_programs.h"
 #include "simulate/step_text.h"
 
+namespace matrices_beside_test {
+
 using namespace tilescope;
 
 namespace {
@@ -94,3 +96,5 @@ TEST_CASE("warps that load, store and turn over matrices take as long beside pro
   CHECK(sum / compared < 0.105);
   CHECK(sum_of_turns / turns < 0.14);
 }
+
+}  // namespace matrices_beside_test

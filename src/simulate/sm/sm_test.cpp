@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/test_seed.h"
 
+namespace sm_test {
+
 using namespace tilescope;
 
 namespace {
@@ -383,3 +385,5 @@ TEST_CASE("where nothing holds warpgroups together their first passes can count;
   CHECK(free == 30);
   CHECK(others > 5);
 }
+
+}  // namespace sm_test

@@ -8,6 +8,8 @@
 #include "simulate/sm/ports.h"
 #include "simulate/sm/sm.h"
 
+namespace warpgroups_test {
+
 using namespace tilescope;
 using sm_state::Ports;
 
@@ -152,3 +154,5 @@ TEST_CASE("a product of a warpgroup begins when the last of its warps has issued
     CHECK(longest_wait >= ticks(40));
   }
 }
+
+}  // namespace warpgroups_test

@@ -8,7 +8,7 @@
 #include "stream/check/run.h"
 #include "stream/test_cascades.h"
 
-namespace tilescope {
+namespace tilescope::verify_test {
 namespace {
 
 // Random cascades. A body has one to three factors or terms. Many terms mix streamed values with folds, so that about
@@ -286,4 +286,4 @@ TEST_CASE("a cascade that never has a value does not pass verification") {
   CHECK(!(found.worst() <= 1e-9));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::verify_test

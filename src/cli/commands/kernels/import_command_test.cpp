@@ -6,6 +6,8 @@
 #include "base/files.h"
 #include "cli/run_program.h"
 
+namespace import_command_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -118,3 +120,5 @@ TEST_CASE("a point without a name is refused where the file has several attentio
   CHECK(outcome.status == 2);
   CHECK(contains(outcome.err, "covers 5 different kernels"));
 }
+
+}  // namespace import_command_test

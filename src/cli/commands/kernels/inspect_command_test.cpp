@@ -6,6 +6,8 @@
 #include "predict/explain/json.h"
 #include "records/capture/capture_lines.h"
 
+namespace inspect_command_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -169,3 +171,5 @@ TEST_CASE("of a file with code that the disassembler does not know, the rest is 
   CHECK(kernels[0].contains("code"));
   CHECK_FALSE(kernels[1].contains("code"));
 }
+
+}  // namespace inspect_command_test

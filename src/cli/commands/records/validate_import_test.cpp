@@ -6,6 +6,8 @@
 #include "base/files.h"
 #include "cli/run_program.h"
 
+namespace validate_import_test {
+
 using namespace tilescope;
 using namespace tilescope::cli;
 
@@ -121,3 +123,5 @@ TEST_CASE("measurements that are wrong are refused by their place in the file, a
   CHECK(run_program("validate --import " + file + " --recorded x").err.find("takes their place") != std::string::npos);
   CHECK(run_program("validate --point 'q_len=1k'").err.find("is for --import") != std::string::npos);
 }
+
+}  // namespace validate_import_test

@@ -7,7 +7,7 @@
 
 #include "cli/run_program.h"
 
-namespace tilescope::cli {
+namespace tilescope::cli::validate_published_test {
 namespace {
 
 std::string table(const std::string& bars) {
@@ -68,4 +68,4 @@ TEST_CASE("validate --published refuses a directory without tables and options t
                 "error: --recorded: applies to records, not to --published; leave out one of them");
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope::cli::validate_published_test

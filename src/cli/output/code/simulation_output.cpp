@@ -11,20 +11,19 @@
 namespace tilescope::cli {
 namespace {
 
-using R = SimulatedLoopRow;
-
 Json percent(double part) {
   constexpr double per_mille = 1000, tenth = 10;
   return std::round(part * per_mille) / tenth;
 }
 
-Column<R> share(const char* key, const char* title, const char* meaning, double (*value)(const SmSteady&)) {
+Column<SimulatedLoopRow> share(const char* key, const char* title, const char* meaning,
+                               double (*value)(const SmSteady&)) {
   return {{key, title, "%", meaning, Origin::time_model},
-          [value](const R& r) { return percent(value(r.loop->steady)); }};
+          [value](const SimulatedLoopRow& r) { return percent(value(r.loop->steady)); }};
 }
 
 template <SmPart part>
-Column<R> pipe_share(const char* meaning) {
+Column<SimulatedLoopRow> pipe_share(const char* meaning) {
   static const std::string name = to_string(part);
   return share(name.c_str(), name.c_str(), meaning,
                [](const SmSteady& steady) { return steady.busy[static_cast<std::size_t>(part)]; });
@@ -83,16 +82,16 @@ Table listing_of(const CodeSummary& code, const SimulatedLoop& loop) {
 
 }  // namespace
 
-const Columns<R>& simulated_loop_columns() {
-  static const Columns<R> columns{
+const Columns<SimulatedLoopRow>& simulated_loop_columns() {
+  static const Columns<SimulatedLoopRow> columns{
       {{"header", "loop", "", "Address of the loop's first instruction.", Origin::code},
-       [](const R& r) { return shown_address(r.code->loops[r.loop->loop].header); }},
+       [](const SimulatedLoopRow& r) { return shown_address(r.code->loops[r.loop->loop].header); }},
       {{"instructions", "instructions", "", "Instructions of the simulated pass.", Origin::code},
-       [](const R& r) { return r.loop->path.size(); }},
+       [](const SimulatedLoopRow& r) { return r.loop->path.size(); }},
       {{"warps", "warps", "", "Warps of a block that run the loop.", Origin::code},
-       [](const R& r) { return r.loop->warps; }},
+       [](const SimulatedLoopRow& r) { return r.loop->warps; }},
       {{"clocks", "clocks", "clk", "A pass of each resident block.", Origin::time_model},
-       [](const R& r) { return r.loop->steady.clocks; }},
+       [](const SimulatedLoopRow& r) { return r.loop->steady.clocks; }},
       share("issued", "issue", "Issue slots that are used.", [](const SmSteady& steady) { return steady.issued; }),
       pipe_share<SmPart::tensor>("Time that the tensor pipes are busy."),
       pipe_share<SmPart::xu>("Time that the pipes of special functions are busy."),
@@ -102,13 +101,13 @@ const Columns<R>& simulated_loop_columns() {
             [](const SmSteady& steady) { return steady.shared; }),
       {{"longest_wait", "longest wait", "", "What a warp waits for longest in a pass, and how long.",
         Origin::time_model},
-       [](const R& r) { return longest_wait(r.loop->steady); }},
+       [](const SimulatedLoopRow& r) { return longest_wait(r.loop->steady); }},
       {{"block_clocks", "block", "clk", "All passes of resident blocks with their start and end. With --steps.",
         Origin::time_model},
-       [](const R& r) { return r.loop->block_clocks > 0 ? Json(r.loop->block_clocks) : Json(); }},
+       [](const SimulatedLoopRow& r) { return r.loop->block_clocks > 0 ? Json(r.loop->block_clocks) : Json(); }},
       {{"launch_clocks", "launch", "clk", "Active clocks of an SM in the launch, mean of all SMs. With --blocks.",
         Origin::time_model},
-       [](const R& r) { return r.loop->launch_clocks > 0 ? Json(r.loop->launch_clocks) : Json(); }},
+       [](const SimulatedLoopRow& r) { return r.loop->launch_clocks > 0 ? Json(r.loop->launch_clocks) : Json(); }},
   };
   return columns;
 }
@@ -139,7 +138,7 @@ Json simulation_json(const CodeSummary& code, const KernelSimulation& simulation
 std::string simulation_text(const CodeSummary& code, const KernelSimulation& simulation, bool instructions,
                             const Style& style) {
   if (!simulation.refused.empty()) return fmt::format("\nNot simulated: {}.\n", simulation.refused);
-  std::vector<R> rows;
+  std::vector<SimulatedLoopRow> rows;
   for (const SimulatedLoop& loop : simulation.loops) rows.push_back({.code = &code, .loop = &loop});
   if (rows.empty()) return "";
   const std::string title = fmt::format("simulated passes on {}, {} blocks of {} warps on an SM", simulation.hardware,

@@ -8,6 +8,8 @@
 
 #include "base/test_seed.h"
 
+namespace graph_test {
+
 using namespace tilescope;
 
 namespace {
@@ -97,3 +99,5 @@ TEST_CASE("dominators and loops of random graphs are those of their definitions"
   CHECK(nested > 15);
   CHECK(irreducible > 15);
 }
+
+}  // namespace graph_test

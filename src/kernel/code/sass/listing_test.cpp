@@ -12,6 +12,8 @@
 #include "kernel/code/sass/registers.h"
 #include "kernel/code/testdata/test_kernels.h"
 
+namespace listing_test {
+
 using namespace tilescope;
 
 namespace {
@@ -198,3 +200,5 @@ TEST_CASE("listings with random edits give a summary or InputError, never anythi
   CHECK(refused > 300);
   CHECK(read > 100);
 }
+
+}  // namespace listing_test

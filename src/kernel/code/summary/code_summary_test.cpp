@@ -6,6 +6,8 @@
 
 #include "kernel/code/testdata/test_kernels.h"
 
+namespace code_summary_test {
+
 using namespace tilescope;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("a cycle with two entries is reported and is no loop") {
   CHECK(code.loops.empty());
   CHECK(code.irreducible.size() == 1);
 }
+
+}  // namespace code_summary_test

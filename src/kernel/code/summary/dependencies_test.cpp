@@ -7,6 +7,8 @@
 
 #include "kernel/code/testdata/test_kernels.h"
 
+namespace dependencies_test {
+
 using namespace tilescope;
 
 namespace {
@@ -94,3 +96,5 @@ TEST_CASE("within a block no register is read before the scoreboard of its resul
   }
   CHECK(checked > 10'000);
 }
+
+}  // namespace dependencies_test

@@ -8,6 +8,8 @@
 
 #include "kernel/code/sass/listing.h"
 
+namespace summary_products_test {
+
 using namespace tilescope;
 
 namespace {
@@ -127,3 +129,5 @@ TEST_CASE("a left operand that the code loads is told from one that stays") {
   CHECK(products_of({"LDSM.16.M88.4 R100, [R9]", "HMMA.16816.F32 R0, R100, R104, RZ"}).at(0).a_loaded);
   CHECK_FALSE(products_of({"LDSM.16.M88.4 R104, [R9]", "HMMA.16816.F32 R0, R100, R104, RZ"}).at(0).a_loaded);
 }
+
+}  // namespace summary_products_test

@@ -14,6 +14,8 @@
 #include "kernel/code/trace/integer_unit.h"
 #include "kernel/describe/launch/launch_sizes.h"
 
+namespace trace_trace_test {
+
 using namespace tilescope;
 
 namespace {
@@ -194,3 +196,5 @@ TEST_CASE("instructions that decide neither an address nor a branch may be left 
   }
   CHECK(accesses > 100);
 }
+
+}  // namespace trace_trace_test

@@ -16,8 +16,8 @@ bool owns_keys(const AttentionFacts& facts) { return facts.pass != AttentionPass
 
 // Shared memory holds what the block owns (K and V, or Q and dO), `stages` tiles of what it streams, perhaps with two
 // statistics a query, and tiles of dS. P and dS that are no operands in registers have layouts of which several fit.
-void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, BlockTile& tile,
-                  std::vector<MissingValue>& missing) {
+void share_backward_memory(const AttentionFacts& facts, const KernelLaunch& launch, BlockTile& tile,
+                           std::vector<MissingValue>& missing) {
   const std::int64_t all = facts.static_smem + launch.dynamic_smem, bytes = facts.operand_bits / 8;
   if (launch.threads == 0) return missing.push_back({"stages", "the shared memory of the launch is not known"});
   if (!facts.p_in_registers)
@@ -38,7 +38,7 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
     missing.push_back({"stages", fmt::format("{} bytes of shared memory are not whole tiles", all)});
 }
 
-void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
+void describe_backward_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const auto& grid = input.launch.grid;
   if (!input.workload || grid[0] == 0)
     return out.missing.push_back({"block_order", "the grid and the sizes of a launch are not known"});
@@ -107,10 +107,10 @@ void describe_main(const DescribeInput& input, const BlockTile& tile, Descriptio
     part.add("smem_extra_bytes", tile.extra_smem, ValueSource::launch, "shared memory beside whole tiles");
   if (facts.reduces) part.add("reductions", "[dQ]", ValueSource::code, "the loop adds to memory");
   if (facts.copies_out) part.add("stores_by", "tma", ValueSource::code, "UTMASTG");
-  describe_order(input, tile, out);
+  describe_backward_order(input, tile, out);
 }
 
-void describe_variant(const DescribeInput& input, const BlockTile& tile, Description& out) {
+void describe_backward_variant(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
   DescribedPart part{out.variant};
   const bool keys = owns_keys(facts);
@@ -130,7 +130,7 @@ void backward_tile(const AttentionFacts& facts, const KernelLaunch& launch, std:
   const std::int64_t passes = std::max<std::int64_t>(1, facts.passes_of_copy);  // a copy brings the tiles of so many
   tile.tile_q = facts.rows * (owns_keys(facts) ? passes : units);
   tile.tile_kv = facts.keys * (owns_keys(facts) ? units : passes);
-  share_memory(facts, launch, tile, missing);
+  share_backward_memory(facts, launch, tile, missing);
 }
 
 Description describe_backward(const DescribeInput& input, const BlockTile& tile) {
@@ -144,7 +144,7 @@ Description describe_backward(const DescribeInput& input, const BlockTile& tile)
   part.add("limits", "{compute_capability: " + input.facts.compute_capability + "}", ValueSource::elf,
            "target of the code");
   describe_main(input, tile, out);
-  describe_variant(input, tile, out);
+  describe_backward_variant(input, tile, out);
   if (input.facts.pass == AttentionPass::backward)
     out.missing.push_back({"preprocess, convert",
                            "launches of other kernels, with row sums of dO O and dQ in its format: "

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+namespace grid_use_test {
+
 using namespace tilescope;
 
 TEST_CASE("the use from which a grid was made is found, and every use that is found makes the grid") {
@@ -38,3 +40,5 @@ TEST_CASE("parts that would be empty are no use of a grid") {
   CHECK(uses_of_grid({1, 4 * 6, 1}, w, 16, 64).empty());
   CHECK(uses_of_grid({1, 4 * 5, 1}, w, 16, 64).front().splits == 5);
 }
+
+}  // namespace grid_use_test

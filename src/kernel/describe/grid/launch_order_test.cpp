@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+namespace launch_order_test {
+
 using namespace tilescope;
 
 TEST_CASE("the order of a grid is among those that fit it, and no other of distinct sizes is") {
@@ -32,3 +34,5 @@ TEST_CASE("the order of a grid is among those that fit it, and no other of disti
     }
   }
 }
+
+}  // namespace launch_order_test

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "kernel/describe/block_tile.h"
 
+namespace launch_sizes_test {
+
 using namespace tilescope;
 
 namespace {
@@ -163,3 +165,5 @@ TEST_CASE("sizes of launches on an H100 follow from their parameters, grid and c
   CHECK(launches > 100);
   CHECK(whole * 100 >= launches * 85);
 }
+
+}  // namespace launch_sizes_test

@@ -8,14 +8,12 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t warp_lanes = 32;
-
 // The instructions of some blocks, in the order of their addresses.
 struct Code {
   std::vector<const Instruction*> instructions;
   std::vector<std::size_t> place;  // of each in the section
 
-  std::optional<std::size_t> loop_of(const CodeSummary& code, std::size_t position) const {
+  std::optional<std::size_t> nested_loop_of(const CodeSummary& code, std::size_t position) const {
     return code.blocks[block_of(code, place[position])].loop;
   }
 };
@@ -70,7 +68,7 @@ FoundProducts products_of(const CodeSummary& code, std::size_t loop, const Code&
   }
   found.scores = std::move(scores.front()), found.values = std::move(values.front());
   const auto place_of = [&](const MatrixProduct& product) -> std::optional<std::size_t> {
-    const auto place = inside.loop_of(code, product.first.front());
+    const auto place = inside.nested_loop_of(code, product.first.front());
     return place == loop ? std::nullopt : place;
   };
   found.nested.scores = place_of(found.scores), found.nested.values = place_of(found.values);
@@ -130,7 +128,7 @@ std::string add_group_tiles(const CodeSummary& code, std::int64_t warps, Attenti
   return "";
 }
 
-FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
+FoundLoop nested_loop_of(const CodeSummary& code, std::size_t index) {
   const Code inside = code_inside(code, index);
   FoundProducts products = products_of(code, index, inside);
   if (!products.missing.empty()) return {.missing = std::move(products.missing)};
@@ -157,7 +155,7 @@ FoundLoop nested_loop(const CodeSummary& code) {
     const bool inside = std::any_of(code.loops.begin(), code.loops.end(),
                                     [&](const CodeLoop& other) { return other.parent == i && multiplies(other); });
     if (!inside) continue;
-    FoundLoop one = loop_of(code, i);
+    FoundLoop one = nested_loop_of(code, i);
     if (one.loop && found.loop) return {.missing = "loops over keys that agree on one tile"};
     if (one.loop || !found.loop) found = std::move(one);
   }

@@ -12,6 +12,8 @@
 #include "kernel/describe/description.h"
 #include "kernel/describe/facts.h"
 
+namespace nested_test {
+
 using namespace tilescope;
 
 namespace {
@@ -195,3 +197,5 @@ TEST_CASE("units that have other columns of the values each compute all scores")
     CHECK(has(fmt::format("mma: {{m: 64, n: {}, k: 16}}", facts.n)) == (facts.n != facts.keys));
   }
 }
+
+}  // namespace nested_test

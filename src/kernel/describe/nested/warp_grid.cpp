@@ -7,7 +7,7 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t most_instructions = 20'000;
+constexpr std::int64_t most_warp_instructions = 20'000;
 
 // Where the first lane of each warp reads the operand; fewer than there are warps: not known.
 std::vector<std::uint32_t> addresses_of(const CodeSummary& code, std::size_t load, bool wide, std::int64_t warps) {
@@ -15,7 +15,7 @@ std::vector<std::uint32_t> addresses_of(const CodeSummary& code, std::size_t loa
   const std::vector<std::uint32_t> distance = distances_to(code, block_of(code, load));
   std::vector<std::uint32_t> addresses;
   for (std::int64_t warp = 0; warp < warps; ++warp) {
-    const ThreadRun run = machine.run({0, 0, 0}, first_lane(wide, warp), most_instructions, distance);
+    const ThreadRun run = machine.run({0, 0, 0}, first_lane(wide, warp), most_warp_instructions, distance);
     if (const auto found = run.matrix_loads.find(load); found != run.matrix_loads.end())
       addresses.push_back(found->second);
   }

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace tilescope {
+namespace tilescope::ideal_error_test {
 namespace {
 
 const char* const summary = R"({"schema": "tilescope/ideal-errors/1", "chips": {"one": "GH100"}, "rows": [
@@ -82,4 +82,4 @@ TEST_CASE("a file that is no summary of ideal kernels is refused, a missing one 
   CHECK_FALSE(IdealErrors::load("/no/such/file.json").find(query("one", "GH100", "flash2", "decode")));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::ideal_error_test

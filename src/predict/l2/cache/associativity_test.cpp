@@ -4,7 +4,7 @@
 
 #include "hardware/measured_curves.h"
 
-namespace tilescope {
+namespace tilescope::associativity_test {
 
 TEST_CASE("the associativity of a simulated cache is found from its own curves") {
   for (const std::int64_t ways : {4, 16, 32})
@@ -45,4 +45,4 @@ TEST_CASE("the records of hardware measure give the ways of the shipped profiles
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::associativity_test

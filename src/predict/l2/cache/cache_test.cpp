@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "hardware/measured_curves.h"
 
-namespace tilescope {
+namespace tilescope::cache_test {
 namespace {
 
 HardwareProfile profile(const std::string& id) {
@@ -383,4 +383,4 @@ TEST_CASE("a profile without ways gives a cache with a sharp capacity limit") {
   CHECK(h200.half_gone < 35 << 20);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::cache_test

@@ -8,7 +8,7 @@
 
 #include "base/contains.h"
 
-namespace tilescope {
+namespace tilescope::frames_test {
 namespace {
 
 constexpr std::int64_t place_bytes = 40 << 10;
@@ -118,4 +118,4 @@ TEST_CASE("frames lie unit by unit and no two of them overlap") {
   CHECK(pieces.back().address - pieces[1].address == (2 * 16 + 2) * 4 * place_bytes - place_bytes);
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::frames_test

@@ -11,7 +11,7 @@
 
 #include "base/test_seed.h"
 
-namespace tilescope {
+namespace tilescope::hierarchy_test {
 namespace {
 
 // Entries by last use; those beyond the capacity are dropped.
@@ -137,4 +137,4 @@ TEST_CASE("caches with and without sets hand the same fragments to each other") 
     }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::hierarchy_test

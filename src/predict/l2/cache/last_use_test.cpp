@@ -13,7 +13,7 @@
 #include "hardware/profile.h"
 #include "predict/l2/cache/cache.h"
 
-namespace tilescope {
+namespace tilescope::last_use_test {
 namespace {
 
 struct SweptParts {
@@ -181,4 +181,4 @@ TEST_CASE("profiles state what launches that read again bring from memory as the
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::last_use_test

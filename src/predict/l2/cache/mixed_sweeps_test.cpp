@@ -12,7 +12,7 @@
 #include "hardware/profile.h"
 #include "predict/l2/cache/cache.h"
 
-namespace tilescope {
+namespace tilescope::mixed_sweeps_test {
 namespace {
 
 constexpr std::int64_t chunk = 4 << 10;
@@ -101,4 +101,4 @@ TEST_CASE("sweeps over read and changed data miss as often as recorded, and not 
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::mixed_sweeps_test

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace tilescope {
+namespace tilescope::sides_test {
 namespace {
 
 std::string sides_of(std::int64_t blocks) {
@@ -43,4 +43,4 @@ TEST_CASE("SMs without a measured partition are divided about equally, without a
   }
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::sides_test

@@ -67,7 +67,7 @@ bool visited_once(const BoundIsland& bound, ArrayId id, const TileStream& stream
   return !adds && found.visits == found.distinct && !bound.computed_again(id);
 }
 
-bool together(const TileStream& a, const TileStream& b) {
+bool move_together(const TileStream& a, const TileStream& b) {
   return a.kind == b.kind && a.every_step == b.every_step && a.zeroed == b.zeroed && a.stride == b.stride &&
          a.awaited == b.awaited;
 }
@@ -167,7 +167,7 @@ bool tile_streams(const BoundIsland& bound, TileStreams& out) {
     std::int64_t tiles = 1;
     if (!number_tiles(bound, id, stream, tiles)) return false;
     const auto same = std::find_if(out.list.begin(), out.list.end(),
-                                   [&](const TileStream& other) { return together(stream, other); });
+                                   [&](const TileStream& other) { return move_together(stream, other); });
     if (same != out.list.end()) {
       same->tiles[i] = tiles;
       continue;

@@ -14,7 +14,7 @@
 #include "predict/l2/walk/random_order.h"
 #include "predict/point/support.h"
 
-namespace tilescope {
+namespace tilescope::walk_walk_test {
 namespace {
 
 // One partition with a sharp capacity limit: a list of tiles, the most recent first.
@@ -304,4 +304,4 @@ TEST_CASE("a launch with too many steps is not walked") {
                       {.drift = 0, .most_steps = 1000}));
 }
 
-}  // namespace tilescope
+}  // namespace tilescope::walk_walk_test
