@@ -3,9 +3,10 @@
 
 usage: check_tidy.py CLANG_TIDY SOURCE_DIR BUILD_DIR [--without FOLDER,...] [--jobs N]
 
-clang-tidy spends most of its time on the headers of the standard library, once a file that it is given. So folders are
-joined into a few files, each of folders that declare no name twice in their anonymous namespaces. A file that does not
-compile is split into its folders again. Tests and benchmarks are not checked.
+clang-tidy spends most of its time on the headers of the standard library, once a file that it is given. So the units that
+the build compiles (folders, where it compiles each file alone) are joined into a few files, each of units that declare no
+name twice in their anonymous namespaces. A file that does not compile is split into its units again. Tests and benchmarks
+are not checked.
 """
 import argparse
 import concurrent.futures
@@ -50,9 +51,9 @@ def headers_of(path, root):
     return frozenset(found)
 
 
-def sources_and_flags(source, build):
-    """Sources of the compile database (a unity file stands for those that it includes) and their -D, -I, -isystem."""
-    sources, flags = set(), {}
+def units_and_flags(source, build):
+    """Units of the compile database (a unity file stands for the sources that it includes) and their -D, -I, -isystem."""
+    units, flags = {}, {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["directory"], entry["file"])
         members = [file]
@@ -60,11 +61,13 @@ def sources_and_flags(source, build):
             members = [pathlib.Path(name) for name in re.findall(r'#include "(.*)"', file.read_text())]
         kept = [path for path in members if path.is_relative_to(source / "src") and not path.is_relative_to(source / "src/python")
                 and not re.search(r"_(test|bench|main)\.cpp$", path.name)]
-        sources |= set(kept)
+        for path in kept:
+            room = path.parent.relative_to(source)
+            units.setdefault(f"{file.parent.parent.stem}_{file.stem}" if members != [file] else str(room), set()).add(path)
         if kept:
             found = re.findall(r"-(?:D|I|isystem )\s*(?:\\.|\S)+", entry["command"])
             flags |= {flag.replace('\\"', '"'): True for flag in found}
-    return sorted(sources), [word for flag in flags for word in flag.split(" ", 1)]
+    return units, [word for flag in flags for word in flag.split(" ", 1)]
 
 
 def groups_of(rooms, root):
@@ -105,12 +108,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     tidy, source, build, without = given.tidy, given.source, given.build, given.without
-    sources, flags = sources_and_flags(source, build)
-    rooms = {}
-    for path in sources:
+    units, flags = units_and_flags(source, build)
+
+    def asked(path):
         inside = path.relative_to(source / "src")
-        if not without & {str(folder) for folder in [inside, *inside.parents]}:
-            rooms.setdefault(str(path.parent.relative_to(source)), []).append(path)
+        return not without & {str(folder) for folder in [inside, *inside.parents]}
+
+    rooms = {name: sorted(filter(asked, paths)) for name, paths in units.items() if any(map(asked, paths))}
     folder = build / "tidy"
     folder.mkdir(exist_ok=True)
 
@@ -128,7 +132,7 @@ def main():
     for code, output in results:
         if code:
             print(output)
-    print(f"{sum(map(len, rooms.values()))} sources of {len(rooms)} folders checked in {len(results)} files")
+    print(f"{sum(map(len, rooms.values()))} sources of {len(rooms)} units checked in {len(results)} files")
     return 1 if not rooms or any(code for code, _ in results) else 0
 
 

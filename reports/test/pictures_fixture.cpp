@@ -10,7 +10,7 @@ namespace {
 
 using namespace analysis;
 
-const char* const kernels[] = {"fused_mma", "reference", "library_attention"};
+const char* const shown_kernels[] = {"fused_mma", "reference", "library_attention"};
 
 Split split_of(const Residual& residual, double measured, bool longest) {
   const double predicted = residual.quantities.at("seconds").predicted;
@@ -36,7 +36,7 @@ void add_records(Pictures& pictures, Random& random) {
   for (int i = 0; i < 40; ++i) {
     const double measured = 2e-5 * std::pow(1.2, i);
     Residual& residual = pictures.residuals.emplace_back();
-    residual.kernel = kernels[i % 3], residual.label = fmt::format("fp16 128x64 d128 N{}", 128 * (i + 1));
+    residual.kernel = shown_kernels[i % 3], residual.label = fmt::format("fp16 128x64 d128 N{}", 128 * (i + 1));
     residual.regime = "compute", residual.third_party = i % 3 == 2;
     residual.quantities["seconds"] = pair(measured, 0.5, 0.2);
     residual.quantities["hbm_read_bytes"] = pair(1e6 * (i + 1), 0.04, 0.02);
@@ -53,10 +53,10 @@ Pictures pictures_fixture() {
   Random random(4321);
   Pictures pictures{.records = 40, .kernels = 3, .experiments = {"synthetic"}};
   add_records(pictures, random);
-  for (const char* kernel : {kEverything, kOurs, kTheirs, kernels[0], kernels[1], kernels[2]})
+  for (const char* kernel : {kEverything, kOurs, kTheirs, shown_kernels[0], shown_kernels[1], shown_kernels[2]})
     for (const std::string quantity : kResidualQuantities) {
-      const bool one = std::string_view(kernel) == kernels[0] || std::string_view(kernel) == kernels[1] ||
-                       std::string_view(kernel) == kernels[2];
+      const bool one = std::string_view(kernel) == shown_kernels[0] || std::string_view(kernel) == shown_kernels[1] ||
+                       std::string_view(kernel) == shown_kernels[2];
       pictures.bars.push_back({.kernel = kernel,
                                .quantity = quantity,
                                .regime = one ? "compute" : "",
@@ -66,7 +66,7 @@ Pictures pictures_fixture() {
                                .n = 13,
                                .stated = one});
     }
-  for (const char* kernel : {kernels[0], kernels[1]}) {
+  for (const char* kernel : {shown_kernels[0], shown_kernels[1]}) {
     LengthSeries& series =
         pictures.lengths.emplace_back(LengthSeries{.kernel = kernel, .label = "16-bit 128x64 16 heads d128"});
     for (const double n : {512, 1024, 4096, 16384})
@@ -77,7 +77,7 @@ Pictures pictures_fixture() {
                                .no_cache = n * 16448 * (1 + n / 512)});
   }
   for (int i = 0; i < 3; ++i)
-    pictures.clocks.push_back({.kernel = kernels[i],
+    pictures.clocks.push_back({.kernel = shown_kernels[i],
                                .label = "fp16 128x64 d128 N5120",
                                .third_party = i == 2,
                                .at_limit = i == 0,

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/contains.h"
+#include "cost/nest.h"
 #include "derive/nests/nests.h"
 #include "schedule/folds.h"
 
