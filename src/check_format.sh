@@ -3,4 +3,4 @@
 # Version 14 is not idempotent: `clang-format -i` may have to run twice.
 cd "$2" || exit 2
 find src kernels validate reports -name node_modules -prune -o \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
-  xargs -0 -n 20 -P 2 "$1" --dry-run --Werror
+  xargs -0 -n 400 -P 2 "$1" --dry-run --Werror

@@ -134,7 +134,7 @@ def derived_lines(entry, folder):
     says of the difference: `per_exponential` and `per_score` add to counts of each; `launch` is the launch's other name."""
     lines = json.loads((folder / f"{entry['derived_from']}.code.json").read_text())["kernels"]
     for line in lines:
-        line["kernel"] = f"derived from {entry['derived_from']}"
+        line["kernel"] = f"derived from {line['kernel']}"
         line["launch"] = entry.get("launch", line["launch"])
         scores = line["of"]["tile_q"] * line["of"]["tile_kv"] // (32 * line["warps"])
         for name in ("step", "live") if line.get("before") else ("step",):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of draw_experiment.py and median_of_runs.py. Exit status 77 (skipped) without the Python module yaml."""
+"""Tests of draw_experiment.py, median_of_runs.py, local_reuse.py and derived_steps.py. Exit status 77 (skipped) without the Python module yaml."""
 import json
 import pathlib
 import subprocess
@@ -14,6 +14,8 @@ except ImportError:
     sys.exit(77)
 
 TOOLS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TOOLS))
+from derived_steps import rewritten  # noqa: E402
 PROFILE = """id: g
 levels:
   hbm: {value: 7}
@@ -69,6 +71,24 @@ class Median(unittest.TestCase):
             self.assertEqual(merged["measured"]["power"]["mma"], {"value": 3.0, "source": "M", "note": "one run (3 runs)"})
             self.assertEqual(merged["measured"]["power"]["add"], {"value": 5.0, "source": "M", "note": "other"})
             self.assertEqual(merged["levels"]["hbm"]["value"], 7)
+
+
+class DerivedSteps(unittest.TestCase):
+    STEP = ["1 7 7 4 0 FMUL R4, R20, UR12", "1 7 7 0 0 FMUL R5, R21, UR12", "4 7 7 0 0 FADD R6, -R9, R4",
+            "1 7 7 0 0 FMNMX R7, R5, R8, !PT", "4 7 7 0 0 FADD R10, -R9, R5", "1 7 7 0 0 FSETP.GEU.AND P1, PT, R6, -126, PT",
+            "3 7 7 0 0 @!P1 FMUL R6, R6, 0.5", "1 2 7 0 0 MUFU.EX2 R11, R6", "1 7 7 8 0 @!P1 FMUL R11, R11, R11",
+            "1 7 7 1 0 FADD R12, R11, R12"]
+
+    def test_exact_exponentials_go_and_their_waits_stay(self):
+        self.assertEqual(rewritten(self.STEP, {"per_exponential": {}})[5:],
+                         ["1 2 7 0 0 MUFU.EX2 R11, R6", "1 7 7 9 0 FADD R12, R11, R12"])
+
+    def test_a_product_that_a_sum_alone_takes_becomes_a_multiply_add(self):
+        self.assertEqual(rewritten(self.STEP, {"per_score": {}})[:4],
+                         ["1 7 7 4 0 FMUL R5, R21, UR12", "4 7 7 0 0 FFMA R6, R20, UR12, -R9", *self.STEP[3:5]])
+
+    def test_nothing_changes_without_a_rule(self):
+        self.assertEqual(rewritten(self.STEP, {}), self.STEP)
 
 
 class LocalReuse(unittest.TestCase):
