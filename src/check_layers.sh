@@ -72,5 +72,8 @@ only 'sqlite3' import cli/output/rows
 only 'zlib' import report/text
 only 'oneapi/tbb' base
 only 'cuda|cupti' none
+twice=$(grep -rhoE '^namespace [a-z_0-9:]*_test \{' --include='*_test.cpp' . | sort | uniq -c |
+  awk '$1 > 1 && $3 != "enum_table_test" { print $3 }')  # that one stands around a specialisation
+[ -z "$twice" ] || { echo "a namespace of two test files, which may be compiled as one unit: $twice"; failed=1; }
 python3 folder_cycles.py . || failed=1
 exit $failed

@@ -53,7 +53,7 @@ def headers_of(path, root):
 
 def units_and_flags(source, build):
     """Units of the compile database (a unity file stands for the sources that it includes) and their -D, -I, -isystem."""
-    units, flags = {}, {}
+    units, seen, flags = {}, set(), {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = pathlib.Path(entry["directory"], entry["file"])
         members = [file]
@@ -61,41 +61,42 @@ def units_and_flags(source, build):
             members = [pathlib.Path(name) for name in re.findall(r'#include "(.*)"', file.read_text())]
         kept = [path for path in members if path.is_relative_to(source / "src") and not path.is_relative_to(source / "src/python")
                 and not re.search(r"_(test|bench|main)\.cpp$", path.name)]
-        for path in kept:
-            room = path.parent.relative_to(source)
-            units.setdefault(f"{file.parent.parent.stem}_{file.stem}" if members != [file] else str(room), set()).add(path)
+        for path in set(kept) - seen:
+            joined = f"{file.parent.parent.stem}_{file.stem}"
+            units.setdefault(joined if members != [file] else str(path.parent.relative_to(source)), set()).add(path)
+        seen |= set(kept)
         if kept:
             found = re.findall(r"-(?:D|I|isystem )\s*(?:\\.|\S)+", entry["command"])
             flags |= {flag.replace('\\"', '"'): True for flag in found}
     return units, [word for flag in flags for word in flag.split(" ", 1)]
 
 
-def groups_of(rooms, root):
-    """Joins rooms whose names, also those of their headers, and whose `using namespace` allow it.
+def groups_of(units, root):
+    """Joins units whose names, also those of their headers, and whose `using namespace` allow it.
 
-    The room that can be joined with the fewest others comes first, and each joins the first group that takes it.
+    The unit that can be joined with the fewest others comes first, and each joins the first group that takes it.
     """
     found = {}
-    for room, paths in rooms.items():
+    for unit, paths in units.items():
         own = set().union(*map(anonymous_names, paths))
         texts = [path.read_text() for path in paths]
         headers = [header.read_text() for header in {header for path in paths for header in headers_of(path, root)}]
         using = {name for text in texts + headers for name in re.findall(r"^using namespace (.*);", text, re.M)}
         used = {word for text in texts + headers for word in re.findall(r"\w+", text)}
         shared = used & declared(line for text in texts + headers for line in text.splitlines()) - own
-        found[room] = own, shared, using
+        found[unit] = own, shared, using
 
     def apart(a, b):
         (own, shared, using), (other_own, other_shared, other_using) = found[a], found[b]
         return a != b and (using != other_using or bool(own & (other_own | other_shared) or shared & other_own))
 
     groups = []
-    for room in sorted(rooms, key=lambda room: (-sum(apart(room, other) for other in rooms), room)):
-        group = next((group for group in groups if not any(apart(room, other) for other in group)), None)
+    for unit in sorted(units, key=lambda unit: (-sum(apart(unit, other) for other in units), unit)):
+        group = next((group for group in groups if not any(apart(unit, other) for other in group)), None)
         if group:
-            group.append(room)
+            group.append(unit)
         else:
-            groups.append([room])
+            groups.append([unit])
     return groups
 
 
@@ -114,13 +115,13 @@ def main():
         inside = path.relative_to(source / "src")
         return not without & {str(folder) for folder in [inside, *inside.parents]}
 
-    rooms = {name: sorted(filter(asked, paths)) for name, paths in units.items() if any(map(asked, paths))}
+    units = {name: sorted(filter(asked, paths)) for name, paths in units.items() if any(map(asked, paths))}
     folder = build / "tidy"
     folder.mkdir(exist_ok=True)
 
     def check(names):
         unit = folder / (re.sub(r"\W", "_", names[0]) + f"_{len(names)}.cpp")
-        unit.write_text("".join(f'#include "{path}"\n' for name in names for path in rooms[name]))
+        unit.write_text("".join(f'#include "{path}"\n' for name in names for path in units[name]))
         result = subprocess.run([tidy, "--quiet", f"--config-file={source / '.clang-tidy'}", str(unit), "--",
                                  "-std=c++20", *flags], capture_output=True, text=True)
         if "[clang-diagnostic-error]" in result.stdout and len(names) > 1:
@@ -128,12 +129,12 @@ def main():
         return [(result.returncode, result.stdout)]
 
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        results = [result for found in pool.map(check, groups_of(rooms, source)) for result in found]
+        results = [result for found in pool.map(check, groups_of(units, source)) for result in found]
     for code, output in results:
         if code:
             print(output)
-    print(f"{sum(map(len, rooms.values()))} sources of {len(rooms)} units checked in {len(results)} files")
-    return 1 if not rooms or any(code for code, _ in results) else 0
+    print(f"{sum(map(len, units.values()))} sources of {len(units)} units checked in {len(results)} files")
+    return 1 if not units or any(code for code, _ in results) else 0
 
 
 sys.exit(main())

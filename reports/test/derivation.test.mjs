@@ -101,8 +101,8 @@ for (const file of files) {
   });
 
   // Pages of one generator and one style: the dark and the narrow ones are looked at with the shortest and the longest of them.
-  const all = file === files[0] || file === files.at(-1);
-  for (const [name, width, scheme] of [['light', 1280, 'light'], ...(all ? [['dark', 1280, 'dark'], ['narrow', 420, 'light']] : [])])
+  const every_style = file === files[0] || file === files.at(-1);
+  for (const [name, width, scheme] of [['light', 1280, 'light'], ...(every_style ? [['dark', 1280, 'dark'], ['narrow', 420, 'light']] : [])])
     test(`axe-core finds nothing wrong with ${basename(file)}, ${name}`, async () => {
       const page = await open(file, width, scheme);
       assert.deepEqual(await violations(page), []);

@@ -2,17 +2,22 @@
 #pragma once
 
 #include <cstdlib>
+#include <iostream>
 #include <random>
 #include <string>
 
 namespace tilescope {
 
-// CI repeats one seed; TILESCOPE_SEED=random (or a number) tries others. Tests print it.
+// CI repeats one seed; TILESCOPE_SEED=random (or a number) tries others, and is printed.
 inline unsigned test_seed() {
-  const char* wanted = std::getenv("TILESCOPE_SEED");
-  if (!wanted) return 20261121;
-  if (std::string(wanted) != "random") return static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
-  static const unsigned once = std::random_device{}();
+  static const unsigned once = [] {
+    const char* wanted = std::getenv("TILESCOPE_SEED");
+    if (!wanted) return 20261121U;
+    const auto seed = std::string(wanted) == "random" ? static_cast<unsigned>(std::random_device{}())
+                                                      : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
+    std::cerr << "TILESCOPE_SEED=" << seed << '\n';
+    return seed;
+  }();
   return once;
 }
 

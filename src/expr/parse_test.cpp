@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/test_seed.h"
 #include "expr/random_expression.h"
 #include "expr/test_parsed.h"
 

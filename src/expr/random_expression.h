@@ -1,10 +1,10 @@
 // Random expressions for tests.
 #pragma once
 
+#include <cstdint>
 #include <random>
 #include <string>
 
-#include "base/test_seed.h"
 #include "expr/expression.h"
 
 namespace tilescope {

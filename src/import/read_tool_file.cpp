@@ -57,7 +57,7 @@ void clean(std::string& text) {
 
 // Throws InputError for numbers that no GPU reaches, so that no sum of them overflows.
 void clean(ToolFile& file) {
-  constexpr double most_value = 1e18, most_seconds = 1e9;
+  constexpr double most_seconds = 1e9;
   for (std::string* text : {&file.driver, &file.cuda, &file.cupti}) clean(*text);
   for (auto& [id, device] : file.devices)
     for (std::string* text : {&device.name, &device.chip, &device.compute_capability}) clean(*text);
@@ -69,8 +69,8 @@ void clean(ToolFile& file) {
   for (ToolLaunch& launch : file.launches) {
     clean(launch.id), clean(launch.name);
     if (launch.name.empty()) launch.name = "(no name)";
-    bool fits = launch.seconds.value_or(0) <= most_seconds && launch.sm_hz <= most_value;
-    for (const auto& [metric, value] : launch.counters) fits = fits && value <= most_value;
+    bool fits = launch.seconds.value_or(0) <= most_seconds && launch.sm_hz <= most_count;
+    for (const auto& [metric, value] : launch.counters) fits = fits && value <= most_count;
     if (!fits)
       throw InputError(Diagnostic{.file = file.path,
                                   .path = "launch " + launch.id,

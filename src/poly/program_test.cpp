@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "base/test_seed.h"
 #include "poly/random_polynomial.h"
 
 namespace tilescope::program_test {
@@ -43,8 +44,8 @@ Rational naive(const Polynomial& polynomial, const Symbols& symbols, const Integ
 }  // namespace
 
 TEST_CASE("compiled programs equal naive evaluation of random polynomials at random shapes") {
-  RandomPolynomials random(polynomial_seed());
-  MESSAGE("seed " << polynomial_seed());
+  RandomPolynomials random(test_seed());
+  MESSAGE("seed " << test_seed());
   const Symbols& symbols = random.symbols;
   for (int i = 0; i < 300; ++i) {
     const std::array polynomials{random.polynomial(false), random.polynomial(false, 12), random.polynomial(false, 2)};

@@ -10,15 +10,6 @@
 
 namespace tilescope {
 
-// CI repeats one seed; TILESCOPE_SEED=random (or a number) tries others. Tests print it.
-inline unsigned polynomial_seed() {
-  const char* wanted = std::getenv("TILESCOPE_SEED");
-  if (!wanted) return 20261121;
-  if (std::string(wanted) != "random") return static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
-  static const unsigned drawn = std::random_device{}();
-  return drawn;
-}
-
 // The same terms with positive coefficients, the scale for rounding errors of a sum.
 inline Polynomial magnitude(const Polynomial& polynomial) {
   std::vector<Monomial> terms = polynomial.terms();

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/test_seed.h"
 #include "expr/evaluate.h"
 #include "expr/random_expression.h"
 #include "expr/simplify.h"

@@ -350,7 +350,7 @@ def main():
             print(f"{folder}: sources have changed since code.json was written; run code_json.py --kernel {folder}")
         stale = [line for folder in folders for line in stale_steps(folder)]
         for line in stale:
-            print(f"{line}; run step_programs.py")
+            print(f"{line}; run step_programs.py, or derived_steps.py where code.json has `derived_from`")
         return 1 if old or stale or not folders else 0
     if not arguments.kernel:
         parser.error("give --kernel FOLDER or --check")

@@ -3,11 +3,11 @@
 
     derived_steps.py FOLDER NAME...      of kernels whose NAME.code.json has `derived_from`; needs zstd
 
-What the source says of the difference is in `per_exponential` and `per_score` of NAME.code.json, as counts. Here it is done to
-the instructions: `--use_fast_math` leaves out what makes 2^x of tiny results exact (a comparison with -126, a product by 0.5
-before and a square behind), and lets a product and the sum that takes it become one multiply-add. Instructions keep their order
-and theirs are the registers and stall counts of those that stay; what an instruction waited for that is left out, the next one
-waits for. The number that is left out must be about that of NAME.code.json.
+What the source says of the difference is in `per_exponential` and `per_score` of NAME.code.json, as counts. Here it is done
+to the instructions: `--use_fast_math` leaves out what makes 2^x of tiny results exact (a comparison with -126, a product by
+0.5 before and a square behind); without UNFUSE_FMA a product and the sum that takes it are one multiply-add. Instructions
+that stay keep their order, registers and stall counts; what one that is left out waited for, the next one waits for. The
+number that is left out must be about that of NAME.code.json.
 """
 import json
 import pathlib
@@ -16,13 +16,14 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from code_json import note_steps  # noqa: E402
+from code_json import steps_file  # noqa: E402
+from step_programs import write_steps  # noqa: E402
 
 EXACT = re.compile(r"FSETP\.GEU\.AND P\d, PT, \|?R\d+\|?, -126, PT|@!P\d FMUL (R\d+), (R\d+), (0\.5|\2)$")
 PRODUCT = re.compile(r"FMUL (R\d+), (\S+), (UR\d+)$")
 SUM = re.compile(r"FADD (R\d+), -(R\d+), (R\d+)$")
-FEW = 8  # products that something else takes, too
-WRITES = re.compile(r"(?:@!?P\d )?\S+ (R\d+),")
+RESULT = re.compile(r"(?:@!?U?P\d+ )?(\S+) (?:P\d, )?R(\d+),")
+FEW = 4  # products that something else takes, too
 
 
 def fields_of(line):
@@ -30,8 +31,21 @@ def fields_of(line):
     return [int(stall), int(result), int(operands), int(waits), int(hint), text]
 
 
+def written(text):
+    """Registers in which an instruction leaves its result, by the suffixes of its opcode."""
+    found = RESULT.match(text)
+    if not found or found[1].startswith(("ST", "RED", "LDGSTS")):
+        return []
+    parts = found[1].split(".")
+    width = 4 if parts[0] == "HMMA" and parts[2] == "F32" or {"4", "128"} & set(parts) else \
+        2 if parts[0] == "HMMA" or {"2", "64", "WIDE"} & set(parts) else 1
+    return [f"R{int(found[2]) + i}" for i in range(width)]
+
+
 def fused(code):
-    """Sums of a product become multiply-adds; the product goes where sums alone take it."""
+    """Sums of a product become multiply-adds; the product goes where sums alone take it.
+
+    The multiply-add reads its score where the product was: that register is free for it until then."""
     product_in, taken, sums = {}, {}, {}
     for number, instruction in enumerate(code):
         text = instruction[5]
@@ -40,9 +54,8 @@ def fused(code):
         for register in re.findall(r"\bR\d+", text.split(",", 1)[1] if "," in text else ""):
             if register in product_in:
                 taken.setdefault(product_in[register], set()).add(number)
-        written = WRITES.match(text)
-        if written:
-            product_in.pop(written[1], None)
+        for register in written(text):
+            product_in.pop(register, None)
         if product is not None:
             sums[number] = product
         if PRODUCT.match(text):
@@ -50,9 +63,8 @@ def fused(code):
     gone = {product for product, numbers in taken.items() if all(sums.get(number) == product for number in numbers)}
     for number, product in sums.items():
         if product in gone:
-            target, row, _ = SUM.match(code[number][5]).groups()
-            _, value, scale = PRODUCT.match(code[product][5]).groups()
-            code[number][5] = f"FFMA {target}, {value}, {scale}, -{row}"
+            target, row, score = SUM.match(code[number][5]).groups()
+            code[number][5] = f"FFMA {target}, {score}, {PRODUCT.match(code[product][5])[3]}, -{row}"
     return gone
 
 
@@ -70,43 +82,52 @@ def rewritten(lines, rules):
     return out
 
 
+def sections_of(file):
+    """Symbol, section and lines of steps beside a code.json."""
+    found, symbol = [], None
+    text = subprocess.run(["zstd", "-dc", steps_file(file)], capture_output=True, text=True, check=True).stdout
+    for line in text.splitlines():
+        if line.startswith("# "):
+            symbol = line[2:]
+        elif line[0].isalpha():
+            found.append((symbol, line, []))
+        else:
+            found[-1][2].append(line)
+    return found
+
+
+def check_count(file, kernel, rules, lines, left):
+    """Ends with a message where other instructions of a step are left out than code.json says."""
+    fewer = {rule: -rules.get(rule, {}).get("instructions", 0) for rule in ("per_exponential", "per_score")}
+    scores = kernel["of"]["tile_q"] * kernel["of"]["tile_kv"] // (32 * kernel["warps"])
+    stated = fewer["per_exponential"] * sum("MUFU.EX2" in line for line in lines) + fewer["per_score"] * scores
+    if abs(len(lines) - len(left) - stated) > FEW:
+        sys.exit(f"{file}: {len(lines) - len(left)} instructions of {kernel['kernel']} go, 'per_exponential' and 'per_score' say {stated}")
+
+
+def derived_text(file):
+    """The steps of a code.json that has `derived_from`."""
+    header = json.loads(file.read_text())
+    rules = next(entry for entry in header["nests"] if "derived_from" in entry)
+    kernels, text, named = {kernel["kernel"]: kernel for kernel in header["kernels"]}, "", None
+    for symbol, section, lines in sections_of(file.with_name(f"{rules['derived_from']}.code.json")):
+        kernel = kernels.get(f"derived from {symbol}")
+        if not kernel:
+            continue
+        left = rewritten(lines, rules)
+        if section == "step":
+            check_count(file, kernel, rules, lines, left)
+        text += (f"# derived from {symbol}\n" if symbol != named else "") + "\n".join([section, *left]) + "\n"
+        named = symbol
+    return text
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[1])
     for name in sys.argv[2:]:
-        file = folder / f"{name}.code.json"
-        header = json.loads(file.read_text())
-        entry = next(entry for entry in header["nests"] if "derived_from" in entry)
-        origin = folder / f"{entry['derived_from']}.steps.zst"
-        known = {kernel["kernel"]: kernel for kernel in json.loads((folder / f"{entry['derived_from']}.code.json").read_text())["kernels"]}
-        text, section, symbol = "", None, None
-        sections = []
-        for line in subprocess.run(["zstd", "-dc", origin], capture_output=True, text=True, check=True).stdout.splitlines():
-            if line.startswith("# "):
-                symbol = line[2:]
-            elif line[0].isalpha():
-                section = line
-                sections.append((symbol, section, []))
-            else:
-                sections[-1][2].append(line)
-        named, asked = None, {kernel["kernel"] for kernel in header["kernels"]}
-        for symbol, section, lines in sections:
-            if f"derived from {symbol}" not in asked:
-                continue
-            text += f"# derived from {symbol}\n" if symbol != named else ""
-            named = symbol
-            left = rewritten(lines, entry)
-            if section == "step":
-                of, exponentials = known[symbol]["of"], sum("MUFU.EX2" in line for line in lines)
-                scores = of["tile_q"] * of["tile_kv"] // (32 * known[symbol]["warps"])
-                fewer = -(entry.get("per_exponential", {}).get("instructions", 0) * exponentials + entry.get("per_score", {}).get("instructions", 0) * scores)
-                if abs(len(lines) - len(left) - fewer) > FEW:
-                    sys.exit(f"{file}: {len(lines) - len(left)} instructions of {symbol} go, {fewer} of 'per_exponential' and 'per_score'")
-            text += section + "\n" + "\n".join(left) + "\n"
-        place = file.with_name(f"{name}.steps.zst")
-        subprocess.run(["zstd", "-19", "-q", "-f", f"--stream-size={len(text.encode())}", "-o", place], input=text.encode(), check=True)
-        note_steps(file)
+        file = pathlib.Path(sys.argv[1]) / f"{name}.code.json"
+        write_steps(file, derived_text(file))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from code_json import arguments_of, evaluated, note_steps  # noqa: E402
+from code_json import arguments_of, evaluated, note_steps, steps_file  # noqa: E402
 from code_passes import is_mask, within  # noqa: E402
 from code_paths import Flow, opcode_count  # noqa: E402
 from simulated_steps import instruction_line  # noqa: E402
@@ -201,6 +201,13 @@ def peeled(found, loop):
     return (start[:first], start[first:second]) if first is not None and len(own) % of_pass == 0 else ([], [])
 
 
+def write_steps(file, text):
+    """Packs steps beside their code.json, and notes them there."""
+    size = f"--stream-size={len(text.encode())}"  # which the reader asks for
+    subprocess.run(["zstd", "-19", "-q", "-f", size, "-o", steps_file(file)], input=text.encode(), check=True)
+    note_steps(file)
+
+
 def main():
     program, folder, *cubins = sys.argv[1:]
     for file in sorted(pathlib.Path(folder).glob("*code.json")):
@@ -240,11 +247,8 @@ def main():
             beside = turns_over(found, kernel["variant"]) if "variant" in kernel else None
             if beside:
                 text += section(f"beside {beside[0]} {kernel['variant']['stages']}", found, beside[1])
-        place = file.with_name(file.name.replace("code.json", "steps.zst"))
         if text:
-            size = f"--stream-size={len(text.encode())}"  # which the reader asks for
-            subprocess.run(["zstd", "-19", "-q", "-f", size, "-o", place], input=text.encode(), check=True)
-            note_steps(file)
+            write_steps(file, text)
 
 
 if __name__ == "__main__":

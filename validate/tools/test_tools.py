@@ -2,6 +2,7 @@
 """Tests of draw_experiment.py, median_of_runs.py, local_reuse.py and derived_steps.py. Exit status 77 (skipped) without the Python module yaml."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ except ImportError:
 
 TOOLS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TOOLS))
-from derived_steps import rewritten  # noqa: E402
+from derived_steps import derived_text, rewritten  # noqa: E402
 PROFILE = """id: g
 levels:
   hbm: {value: 7}
@@ -85,10 +86,28 @@ class DerivedSteps(unittest.TestCase):
 
     def test_a_product_that_a_sum_alone_takes_becomes_a_multiply_add(self):
         self.assertEqual(rewritten(self.STEP, {"per_score": {}})[:4],
-                         ["1 7 7 4 0 FMUL R5, R21, UR12", "4 7 7 0 0 FFMA R6, R20, UR12, -R9", *self.STEP[3:5]])
+                         ["1 7 7 4 0 FMUL R5, R21, UR12", "4 7 7 0 0 FFMA R6, R4, UR12, -R9", *self.STEP[3:5]])
 
     def test_nothing_changes_without_a_rule(self):
         self.assertEqual(rewritten(self.STEP, {}), self.STEP)
+
+    def test_a_sum_of_what_came_later_into_the_register_stays(self):
+        step = ["1 7 7 0 0 FMUL R7, R21, UR12", "1 7 7 0 0 MOV R30, R7", "1 7 7 0 0 HMMA.16816.F32 R4, R40, R50, R4",
+                "1 7 7 0 0 FADD R6, -R9, R7"]
+        self.assertEqual(rewritten(step, {"per_score": {}}), step)
+
+    def test_each_product_that_goes_leaves_a_multiply_add(self):
+        left = rewritten(self.STEP, {"per_score": {}})
+        self.assertEqual(len(self.STEP) - len(left), sum("FFMA" in line for line in left))
+
+    @unittest.skipIf(shutil.which("zstd") is None, "needs zstd")
+    def test_derived_steps_are_those_of_their_origin(self):
+        folder = TOOLS.parents[1] / "kernels" / "third_party"
+        derived = sorted(folder.glob("fa2_*.steps.zst"))
+        self.assertEqual(len(derived), 3)
+        for file in derived:
+            kept = subprocess.run(["zstd", "-dc", file], capture_output=True, text=True, check=True).stdout
+            self.assertTrue(kept == derived_text(file.with_name(file.name.replace("steps.zst", "code.json"))), f"{file}: run derived_steps.py")
 
 
 class LocalReuse(unittest.TestCase):

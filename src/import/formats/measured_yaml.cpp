@@ -19,8 +19,6 @@ const std::vector<std::string>& own_keys() {
 
 bool is_own(const std::string& key) { return std::find(own_keys().begin(), own_keys().end(), key) != own_keys().end(); }
 
-constexpr double most_count = 1e18;
-
 // "128 KiB", or a plain number of bytes, instructions, sectors, cycles.
 double read_value(const std::string& metric, const Node& node) {
   const std::string text = node.is_scalar() ? node.text() : "";

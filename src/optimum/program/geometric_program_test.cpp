@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/test_seed.h"
 namespace tilescope::geometric_program_test {
 namespace {
 
@@ -39,13 +40,6 @@ void check_optimal(const GeometricProgram& program, const GeometricResult& resul
   CHECK(result.lower_bound <= result.value);
   CHECK(std::abs(value_at(program.objective, result.variables) / result.value - 1) <= 1e-12);
   for (const Posynomial& constraint : program.constraints) CHECK(value_at(constraint, result.variables) <= 1 + 1e-12);
-}
-
-unsigned seed() {
-  const char* wanted = std::getenv("TILESCOPE_SEED");
-  if (!wanted) return 20261121;
-  return std::string(wanted) == "random" ? std::random_device{}()
-                                         : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
 }
 
 }  // namespace
@@ -134,7 +128,7 @@ TEST_CASE("wrong shapes and coefficients are refused") {
 }
 
 TEST_CASE("on random programmes no sampled feasible point is below the certified bound, and the gap closes") {
-  const unsigned used = seed();
+  const unsigned used = test_seed();
   MESSAGE("seed " << used);
   std::mt19937 engine(used);
   std::uniform_real_distribution<double> unit(0, 1);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/test_seed.h"
 #include "expr/random_expression.h"
 #include "stream/check/direct.h"
 #include "stream/check/run.h"

@@ -68,7 +68,7 @@ struct Gathered {
 };
 
 // A point to predict: the first of its choices that can run.
-struct AskedReport {
+struct AskedPoint {
   std::string prefix;  // of its label
   std::vector<Options> choices;
 };
@@ -82,7 +82,7 @@ std::string row_label(const Options& row) {
 }
 
 // Adds the points of the first choice that can run. Returns the findings where `predict` refuses them all.
-std::vector<Diagnostic> add_asked(const AskedReport& asked, Gathered& gathered) {
+std::vector<Diagnostic> add_asked(const AskedPoint& asked, Gathered& gathered) {
   std::vector<Diagnostic> findings;
   for (std::size_t i = 0; i < asked.choices.size(); ++i) {
     const bool last = i + 1 == asked.choices.size();
@@ -102,7 +102,7 @@ std::vector<Diagnostic> add_asked(const AskedReport& asked, Gathered& gathered) 
   return findings;
 }
 
-Gathered gather(const std::vector<AskedReport>& rows, Progress& progress) {
+Gathered gather(const std::vector<AskedPoint>& rows, Progress& progress) {
   Gathered gathered;
   std::vector<Diagnostic> findings;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -120,8 +120,8 @@ Gathered gather(const std::vector<AskedReport>& rows, Progress& progress) {
 }
 
 // The calls of attention of a model, one layer of each group; ideal kernels where no kernel runs one.
-std::vector<AskedReport> calls_of_model(const ModelQuestion& question) {
-  std::vector<AskedReport> asked;
+std::vector<AskedPoint> calls_of_model(const ModelQuestion& question) {
+  std::vector<AskedPoint> asked;
   for (const std::string& gpu : question.hardware)
     for (const std::string& dtype : question.dtypes)
       for (const std::string& kernel : question.kernels)
@@ -131,7 +131,7 @@ std::vector<AskedReport> calls_of_model(const ModelQuestion& question) {
               for (const AttentionCall& call : calls_of(group, phase, mix, question)) {
                 Options options = options_of_call(question, call, dtype).with("hardware", gpu).with("l2", question.l2);
                 if (!question.basis.empty()) options = options.with("basis", question.basis);
-                AskedReport& row = asked.emplace_back();
+                AskedPoint& row = asked.emplace_back();
                 row.prefix =
                     fmt::format("{} {}, {} ({} layers): ", to_string(phase), mix.text, group.name, group.layers);
                 if (kernel != "ideal" && kernel != "auto") {
@@ -180,7 +180,7 @@ PredictedReport predicted_report(const Arguments& arguments) {
     if (std::none_of(known.begin(), known.end(), [&](const OptionSpec& each) { return each.name == option.name; }))
       point = point.without(option.name);
   }
-  std::vector<AskedReport> asked;
+  std::vector<AskedPoint> asked;
   const auto model = arguments.text("model");
   if (model) asked = calls_of_model(read_model_question(*model, point));
   else

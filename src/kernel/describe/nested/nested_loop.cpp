@@ -13,7 +13,7 @@ struct Code {
   std::vector<const Instruction*> instructions;
   std::vector<std::size_t> place;  // of each in the section
 
-  std::optional<std::size_t> nested_loop_of(const CodeSummary& code, std::size_t position) const {
+  std::optional<std::size_t> loop_of(const CodeSummary& code, std::size_t position) const {
     return code.blocks[block_of(code, place[position])].loop;
   }
 };
@@ -68,7 +68,7 @@ FoundProducts products_of(const CodeSummary& code, std::size_t loop, const Code&
   }
   found.scores = std::move(scores.front()), found.values = std::move(values.front());
   const auto place_of = [&](const MatrixProduct& product) -> std::optional<std::size_t> {
-    const auto place = inside.nested_loop_of(code, product.first.front());
+    const auto place = inside.loop_of(code, product.first.front());
     return place == loop ? std::nullopt : place;
   };
   found.nested.scores = place_of(found.scores), found.nested.values = place_of(found.values);
