@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "derive/kernel_problem.h"
+#include "derive/random/random_nests.h"
 #include "derive/random/random_points.h"
 #include "derive/test_models.h"
 

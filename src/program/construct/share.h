@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "diagram/primitives.h"
 #include "program/construct/place_loads.h"
 
 namespace tilescope {

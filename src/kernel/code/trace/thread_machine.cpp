@@ -10,7 +10,8 @@ ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch, bo
     decoded_.push_back(decode(i));
     decoded_.back().loads = decoded_.back().loads && !float_loads_[decoded_.size() - 1];
     for (const DecodedOperand& operand : decoded_.back().operands)
-      if (operand.kind == Kind::constant && operand.bank == 0 && operand.number >= launch_.constant_offset) {
+      if (operand.kind == DecodedOperand::Kind::constant && operand.bank == 0 &&
+          operand.number >= launch_.constant_offset) {
         const std::int64_t offset = operand.number - launch_.constant_offset;
         const bool wide = i.has("64") || i.has("WIDE");
         for (std::int64_t word = offset & ~std::int64_t{3}; word < offset + (wide ? 8 : 4); word += 4)
