@@ -25,10 +25,10 @@ const std::vector<std::string> shipped{"flash2_a100", "flash4_b200_backward", "f
 Tree tree_of_lowering(const std::string& name) {
   return tree_of_file(root / "models" / "lowerings" / (name + ".yaml"));
 }
-Probe probe_of(const Tree& tree) {
+Probe lowering_probe(const Tree& tree) {
   return Probe(tree, [](const std::filesystem::path& file) { run_lowering(file, root); });
 }
-Probe probe_of(const std::string& name) { return probe_of(tree_of_lowering(name)); }
+Probe lowering_probe(const std::string& name) { return lowering_probe(tree_of_lowering(name)); }
 
 Tree& section(Tree& tree, const std::string& key) {
   return *std::find_if(tree.children.begin(), tree.children.end(), [&](const Tree& child) { return child.key == key; });
@@ -172,12 +172,12 @@ Tree with_phases() {
 TEST_CASE("an invalid, missing, duplicate or misspelt field of a lowering is one finding at its place") {
   for (const std::string name : {"napkin_hopper", "flash4_b200_backward"}) {
     CAPTURE(name);
-    check_fields(probe_of(shortened(tree_of_lowering(name))), rules());
+    check_fields(lowering_probe(shortened(tree_of_lowering(name))), rules());
   }
 }
 
 TEST_CASE("phases and the overlap of one plan are checked as strictly, and change the bound") {
-  const Probe probe = probe_of(with_phases());
+  const Probe probe = lowering_probe(with_phases());
   check_fields(probe, rules());
   std::ofstream(probe.file()) << write(probe.tree()).text;
   const LoweringResult result = run_lowering(probe.file(), root);
@@ -192,7 +192,7 @@ TEST_CASE("phases and the overlap of one plan are checked as strictly, and chang
 }
 
 TEST_CASE("names in a lowering must exist") {
-  const Probe napkin = probe_of("napkin_hopper");
+  const Probe napkin = lowering_probe("napkin_hopper");
   refused(napkin, "hardware", "h101_sxm", "unknown GPU 'h101_sxm'; did you mean 'h100_sxm'?");
   refused(napkin, "source", "Q", "'Q' is not declared under 'sources'; known: N, R");
   refused(napkin, "dtypes.Q", "fp17", "'fp17' is not a number format; did you mean 'fp16'?");
@@ -204,13 +204,13 @@ TEST_CASE("names in a lowering must exist") {
   refused(napkin, "work.operations[4].rate", "fp16_fmma", "'fp16_fmma' is not under 'rates'; did you mean 'fp16_fma'?");
   refused(napkin, "rates.fp16_fma.source", "M", "'M' is not declared under 'sources'; known: N, R");
   refused(napkin, "divisors[0].size", "w_z", "'w_z' is not a size; did you mean 'w_q'?");
-  const Probe a100 = probe_of("flash2_a100");
+  const Probe a100 = lowering_probe("flash2_a100");
   refused(a100, "variables[2].plans[0]", "rows15", "'rows15' is not a plan; did you mean 'rows16'?");
   refused(a100, "variables[4].shares", "SS", "'SS' is not a variable; did you mean 'S'?");
 }
 
 TEST_CASE("a factor is a size or a plain number") {
-  const Probe napkin = probe_of("napkin_hopper");
+  const Probe napkin = lowering_probe("napkin_hopper");
   for (const std::string text : {"0", "-1", "010", "1.5", "16777217", "99999999999999999999"})
     refused(napkin, "work.operations[0].flop[0]", text,
             fmt::format("expected an integer from 1 to 16777216, found '{}'", text));
@@ -221,7 +221,7 @@ TEST_CASE("a factor is a size or a plain number") {
 }
 
 TEST_CASE("the rate of an operation is stated by the hardware profile or by the file") {
-  const Probe napkin = probe_of("napkin_hopper");
+  const Probe napkin = lowering_probe("napkin_hopper");
   found(napkin, {"work.operations[4].rate", Change::drop}, "work.operations[4]",
         "h100_sxm has no rate for pipe 'fma' in fp16; give 'rate' with a source under 'rates'");
   refused(napkin, "work.operations[0].dtype", "int4",
@@ -233,7 +233,7 @@ TEST_CASE("the rate of an operation is stated by the hardware profile or by the 
         "an operation on pipe 'tensor' is given as flop, found 'count'");
   found(napkin, {"work.operations[0].flop", Change::drop}, "work.operations[0]",
         "needs exactly one of flop, count, values");
-  const Probe backward = probe_of("flash4_b200_backward");
+  const Probe backward = lowering_probe("flash4_b200_backward");
   const Written unnamed = write(backward.tree(), {"work.operations[1].array", Change::drop});
   CHECK(backward.findings(unnamed.text) ==
         backward.line(unnamed.values.at("work.operations[1]"), "work.operations[1].array", "is missing; add this key"));
@@ -242,40 +242,41 @@ TEST_CASE("the rate of an operation is stated by the hardware profile or by the 
 }
 
 TEST_CASE("a variable is stored in a memory of the hardware, or in registers of threads") {
-  const Probe napkin = probe_of("napkin_hopper");
+  const Probe napkin = lowering_probe("napkin_hopper");
   refused(napkin, "variables[0].level", "tmem", "h100_sxm has no capacity for 'tmem'");
   refused(napkin, "variables[4].scope", "block", "registers belong to threads: the scope is warp or warpgroup");
-  const Probe a100 = probe_of("flash2_a100");
+  const Probe a100 = lowering_probe("flash2_a100");
   refused(a100, "variables[0].scope", "warpgroup", "'warpgroup' is larger than the 'warp' that is copied; use block");
   const std::string storage = "' must have its own storage at the same level, in the same scope and plans";
   refused(a100, "variables[4].shares", "K", "'K" + storage);
   refused(a100, "variables[4].shares", "P", "'P" + storage);
   refused(a100, "variables[4].shares", "Q of one step", "'Q of one step" + storage);
-  const Probe backward = probe_of("flash4_b200_backward");
+  const Probe backward = lowering_probe("flash4_b200_backward");
   refused(backward, "copies.threads", "500", "expected whole warps of 32 threads, found 500");
   Tree odd = tree_of_lowering("flash4_b200_backward");
   section(odd, "copies").children[2].value = "544";
-  refused(probe_of(odd), "variables[6].scope", "warpgroup", "the 544 threads that are copied are no whole warpgroups");
+  refused(lowering_probe(odd), "variables[6].scope", "warpgroup",
+          "the 544 threads that are copied are no whole warpgroups");
   found(backward, {"copies.threads", Change::drop}, "copies", "copies of scope 'block' need 'threads'");
   Tree tree = tree_of_lowering("napkin_hopper");
   section(tree, "copies").children.push_back(scalar("threads", "128"));
-  found(probe_of(tree), {}, "copies.threads",
+  found(lowering_probe(tree), {}, "copies.threads",
         "only copies of scope 'block' say how many threads they have; remove this key");
 }
 
 TEST_CASE("a divisor is a multiple with its reason, or a coalesced array") {
-  const Probe napkin = probe_of("napkin_hopper");
+  const Probe napkin = lowering_probe("napkin_hopper");
   const std::string wanted = "needs 'multiple' and 'because', or 'coalesced: ARRAY' alone";
   found(napkin, {"divisors[0].because", Change::drop}, "divisors[0]", wanted);
   found(napkin, {"divisors[0].multiple", Change::drop}, "divisors[0]", wanted);
   found(napkin, {"divisors[4].coalesced", Change::drop}, "divisors[4]", wanted);
   Tree tree = tree_of_lowering("napkin_hopper");
   section(tree, "divisors").children[4].children.push_back(scalar("multiple", "2"));
-  found(probe_of(tree), {}, "divisors[4]", wanted);
+  found(lowering_probe(tree), {}, "divisors[4]", wanted);
 }
 
 TEST_CASE("every operation is in exactly one phase") {
-  const Probe probe = probe_of(with_phases());
+  const Probe probe = lowering_probe(with_phases());
   const std::string at = "overlap.phases";
   found(probe, {"overlap.phases[0]", Change::drop}, at, "'scores' is in no phase");
   found(probe, {"overlap.phases[0][0]", Change::twice}, at, "'scores' is in two phases");
@@ -287,28 +288,28 @@ TEST_CASE("every operation is in exactly one phase") {
 }
 
 TEST_CASE("names are unique, and a lowering has a plan and work") {
-  const Probe a100 = probe_of("flash2_a100");
+  const Probe a100 = lowering_probe("flash2_a100");
   refused(a100, "variables[1].name", "K", "'K' is listed twice");
   Tree twice = tree_of_lowering("flash4_b200_forward");
-  refused(probe_of(twice), "plans[1].name", "one_tile", "'one_tile' is listed twice");
+  refused(lowering_probe(twice), "plans[1].name", "one_tile", "'one_tile' is listed twice");
   refused(a100, "work.operations[6].name", "scores", "'scores' is listed twice");
   found(a100, {"work.operations", Change::replace, "[]"}, "work", "has no operations and no matmuls");
-  refused(probe_of("flash4_b200_forward"), "plans", "[]", "is an empty list; give one plan, '[{name: ...}]'");
+  refused(lowering_probe("flash4_b200_forward"), "plans", "[]", "is an empty list; give one plan, '[{name: ...}]'");
   found(a100, {"plans[1].sizes.w_q", Change::replace, "0"}, "plans[1].sizes.w_q",
         "expected an integer from 1 to 16777216, found '0'");
   Tree tree = tree_of_lowering("flash2_a100");
   section(tree, "plans").children[1].children[1].children[0].key = "w_k";
-  found(probe_of(tree), {}, "plans[1].sizes.w_k", "'w_k' is not a size; did you mean 'w_q'?");
+  found(lowering_probe(tree), {}, "plans[1].sizes.w_k", "'w_k' is not a size; did you mean 'w_q'?");
   section(tree, "plans").children[1].children[1].children[0].key = "w_q";
   section(tree, "sizes").children[0].key = "9";
-  CHECK(probe_of(tree).findings(Mutation{}).find("sizes.9: expected a size's name to begin with a letter") !=
+  CHECK(lowering_probe(tree).findings(Mutation{}).find("sizes.9: expected a size's name to begin with a letter") !=
         std::string::npos);
 }
 
 TEST_CASE("the error for a product of sizes beyond 2^63 names the remedy") {
   Tree tree = tree_of_lowering("napkin_hopper");
   for (Tree& size : section(tree, "sizes").children) size.value = "16777216";
-  const Probe probe = probe_of(tree);
+  const Probe probe = lowering_probe(tree);
   CHECK(probe.findings(Mutation{"variables[0].shape", Change::replace, "[d, d, d]"}) ==
         probe.file() + ": error: sizes: a product of sizes exceeds 2^63 - 1; use smaller sizes");
 }
