@@ -75,5 +75,7 @@ only 'cuda|cupti' none
 twice=$(grep -rhoE '^namespace [a-z_0-9:]*_test \{' --include='*_test.cpp' . | sort | uniq -c |
   awk '$1 > 1 && $3 != "enum_table_test" { print $3 }')  # that one stands around a specialisation
 [ -z "$twice" ] || { echo "a namespace of two test files, which may be compiled as one unit: $twice"; failed=1; }
+without=$(grep -rLE '^namespace [a-z_0-9:]*_test \{' --include='*_test.cpp' .)
+[ -z "$without" ] || { echo "a test file without a namespace of its own, NAME_test: $without"; failed=1; }
 python3 folder_cycles.py . || failed=1
 exit $failed

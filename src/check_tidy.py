@@ -61,7 +61,7 @@ def units_and_flags(source, build):
             members = [pathlib.Path(name) for name in re.findall(r'#include "(.*)"', file.read_text())]
         kept = [path for path in members if path.is_relative_to(source / "src") and not path.is_relative_to(source / "src/python")
                 and not re.search(r"_(test|bench|main)\.cpp$", path.name)]
-        for path in set(kept) - seen:
+        for path in set(kept) - seen:  # some sources are in two units
             joined = f"{file.parent.parent.stem}_{file.stem}"
             units.setdefault(joined if members != [file] else str(path.parent.relative_to(source)), set()).add(path)
         seen |= set(kept)

@@ -26,11 +26,6 @@ RESULT = re.compile(r"(?:@!?U?P\d+ )?(\S+) (?:P\d, )?R(\d+),")
 FEW = 4  # products that something else takes, too
 
 
-def fields_of(line):
-    stall, result, operands, waits, hint, text = line.split(" ", 5)
-    return [int(stall), int(result), int(operands), int(waits), int(hint), text]
-
-
 def written(text):
     """Registers in which an instruction leaves its result, by the suffixes of its opcode."""
     found = RESULT.match(text)
@@ -47,8 +42,7 @@ def fused(code):
 
     The multiply-add reads its score where the product was: that register is free for it until then."""
     product_in, taken, sums = {}, {}, {}
-    for number, instruction in enumerate(code):
-        text = instruction[5]
+    for number, text in enumerate(code):
         found = SUM.match(text)
         product = product_in.get(found[3]) if found else None
         for register in re.findall(r"\bR\d+", text.split(",", 1)[1] if "," in text else ""):
@@ -63,22 +57,23 @@ def fused(code):
     gone = {product for product, numbers in taken.items() if all(sums.get(number) == product for number in numbers)}
     for number, product in sums.items():
         if product in gone:
-            target, row, score = SUM.match(code[number][5]).groups()
-            code[number][5] = f"FFMA {target}, {score}, {PRODUCT.match(code[product][5])[3]}, -{row}"
+            target, row, score = SUM.match(code[number]).groups()
+            code[number] = f"FFMA {target}, {score}, {PRODUCT.match(code[product])[3]}, -{row}"
     return gone
 
 
 def rewritten(lines, rules):
     """A section's lines under the rules of a code.json's entry."""
-    code = [fields_of(line) for line in lines]
-    gone = {number for number, instruction in enumerate(code) if "per_exponential" in rules and EXACT.match(instruction[5])}
+    code = [line.split(" ", 5)[5] for line in lines]
+    gone = {number for number, text in enumerate(code) if "per_exponential" in rules and EXACT.match(text)}
     gone |= fused(code) if "per_score" in rules else set()
-    out, waits = [], 0
-    for number, instruction in enumerate(code):
-        waits |= instruction[3]
+    out, waited = [], 0
+    for number, (line, text) in enumerate(zip(lines, code)):
+        stall, result, operands, waits, hint, _ = line.split(" ", 5)
+        waited |= int(waits)
         if number not in gone:
-            instruction[3], waits = waits, 0
-            out.append(" ".join(map(str, instruction)))
+            out.append(f"{stall} {result} {operands} {waited} {hint} {text}")
+            waited = 0
     return out
 
 
@@ -102,7 +97,8 @@ def check_count(file, kernel, rules, lines, left):
     scores = kernel["of"]["tile_q"] * kernel["of"]["tile_kv"] // (32 * kernel["warps"])
     stated = fewer["per_exponential"] * sum("MUFU.EX2" in line for line in lines) + fewer["per_score"] * scores
     if abs(len(lines) - len(left) - stated) > FEW:
-        sys.exit(f"{file}: {len(lines) - len(left)} instructions of {kernel['kernel']} go, 'per_exponential' and 'per_score' say {stated}")
+        sys.exit(f"{file}: {len(lines) - len(left)} instructions of {kernel['kernel']} go, "
+                 f"'per_exponential' and 'per_score' say {stated}")
 
 
 def derived_text(file):

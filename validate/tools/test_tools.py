@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of draw_experiment.py, median_of_runs.py, local_reuse.py and derived_steps.py. Exit status 77 (skipped) without the Python module yaml."""
+"""Tests of draw_experiment.py, median_of_runs.py, local_reuse.py and derived_steps.py.
+
+Exit status 77 (skipped) without the Python module yaml.
+"""
 import json
 import pathlib
 import shutil
