@@ -4,10 +4,10 @@ JOBS := $(shell nproc)
 FUZZ_SECONDS := 1200
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 PROGRAM_PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libzstd-dev liblz4-dev zlib1g-dev libsqlite3-dev libtbb-dev pkg-config
-CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format clang-tidy python3 python3-jsonschema python3-yaml python3-dev pybind11-dev zstd $(PAGE_PACKAGES)
 # The HTML page. A Node.js or browser that is there already is used as it is.
 NPM_PACKAGES = $(if $(shell command -v npm),,nodejs npm)
 PAGE_PACKAGES = $(NPM_PACKAGES) $(if $(shell command -v chromium),,chromium)
+CHECK_PACKAGES = $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format clang-tidy python3 python3-jsonschema python3-yaml python3-dev pybind11-dev zstd $(PAGE_PACKAGES)
 GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q GPU && echo yes)
 REPORT := $(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl
 

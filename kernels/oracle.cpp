@@ -1,6 +1,6 @@
 #include "oracle.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <atomic>
 #include <cmath>

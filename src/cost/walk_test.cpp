@@ -94,7 +94,7 @@ TEST_CASE("transfer rule equals the walk for every shipped schedule on random ra
   MESSAGE("seed " << test_seed());
   for (const std::string& name : shipped_names(models() + "/schedules")) {
     CAPTURE(name);
-    compare_many(find_schedule(name, models()), 1500);
+    compare_many(find_schedule(name, models()), 500);
   }
 }
 

@@ -19,7 +19,7 @@ std::vector<ReportRow> all_rows(const Report& report);
 bool only_operands(const Report& report, const std::string& level);
 
 // What charts show of a side at a level, like set beside like: operand reads alone when `operands` (only_operands).
-Traffic shown_traffic(const Side& side, const std::string& level, bool operands);
+analysis::Traffic shown_traffic(const Side& side, const std::string& level, bool operands);
 
 // The point's label, or `id` itself for an id that no point has.
 std::string label_of(const Report& report, const std::string& id);

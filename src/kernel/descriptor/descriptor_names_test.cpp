@@ -11,7 +11,7 @@
 namespace descriptor_names_test {
 
 using namespace tilescope;
-using namespace tilescope::mutation;
+using namespace tilescope::descriptor_probes;
 
 TEST_CASE("names inside an island's description are those of the schedule's arrays, operators and formats") {
   const Probe probe = probe_of(everything_tree());

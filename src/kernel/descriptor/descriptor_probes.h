@@ -9,7 +9,9 @@
 #include "config/field_mutations.h"
 #include "kernel/descriptor/descriptor.h"
 
-namespace tilescope::mutation {
+namespace tilescope::descriptor_probes {
+
+using namespace mutation;
 
 inline const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
 
@@ -127,4 +129,4 @@ code:
 
 inline Tree everything_tree() { return tree_of("", Document::parse(everything, "everything.yaml").root()); }
 
-}  // namespace tilescope::mutation
+}  // namespace tilescope::descriptor_probes

@@ -13,7 +13,7 @@
 namespace descriptor_test {
 
 using namespace tilescope;
-using namespace tilescope::mutation;
+using namespace tilescope::descriptor_probes;
 
 namespace {
 

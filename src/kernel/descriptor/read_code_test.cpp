@@ -10,7 +10,7 @@
 namespace read_code_test {
 
 using namespace tilescope;
-using namespace tilescope::mutation;
+using namespace tilescope::descriptor_probes;
 
 namespace {
 
