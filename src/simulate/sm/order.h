@@ -3,8 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <utility>
+#include <span>
 
 #include "simulate/sm/state.h"
 
@@ -24,17 +23,17 @@ inline Ticks pass_ends(const Warp& warp, Ticks next, Ticks now, std::uint32_t lo
 }
 
 // `release`: from an arrival at a barrier to the next operation of a warp that waits there, at least.
-inline Turn next_turn(const std::array<Scheduler, most_schedulers>& schedulers, Ticks release, const Warp& first,
-                      std::uint32_t loop_end) {
-  static_assert(most_schedulers == 4);
-  // At one clock they go by number. The two that come first, without branches: this runs for every few instructions.
-  const auto place = [&](std::size_t i) { return schedulers[i].next * most_schedulers + static_cast<Ticks>(i); };
-  const auto [a, b] = std::pair(std::min(place(0), place(1)), std::max(place(0), place(1)));
-  const auto [c, d] = std::pair(std::min(place(2), place(3)), std::max(place(2), place(3)));
-  const Ticks sooner = std::min(a, c), later = std::min(std::max(a, c), std::min(b, d));
-  const Ticks number = sooner % most_schedulers, others = later / most_schedulers;
-  Turn turn{.scheduler = static_cast<std::size_t>(number), .in_order = others + (later % most_schedulers > number)};
+inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, const Warp& first, std::uint32_t loop_end) {
+  Turn turn;
+  for (std::size_t i = 1; i < schedulers.size(); ++i)
+    if (schedulers[i].next < schedulers[turn.scheduler].next) turn.scheduler = i;
   const Scheduler& own = schedulers[turn.scheduler];
+  Ticks others = never;
+  for (std::size_t i = 0; i < schedulers.size(); ++i) {
+    if (i == turn.scheduler) continue;
+    others = std::min(others, schedulers[i].next);
+    turn.in_order = std::min(turn.in_order, schedulers[i].next + (i > turn.scheduler));  // at one clock by number
+  }
   if (own.waiting > 0) turn.alone = others + release;
   // Others may complete a product at any clock, and hold up an access.
   if (own.incomplete > 0 || own.unserved > own.next) turn.alone = turn.in_order;

@@ -41,8 +41,7 @@ class Sm {
         as_later_(apart.as_later),
         stays_(apart.stays) {
     for (Warp& warp : warps_) scheduler_of(warp).warps.push_back(&warp), prepare(warp, 0);
-    for (Scheduler& scheduler : schedulers_)
-      if (scheduler.warps.empty()) scheduler.next = never;
+    used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
   }
 
   double run_blocks(SmWhole whole) {
@@ -135,8 +134,9 @@ class Sm {
   // Something is issued, or found to wait longer.
   void advance() {
     const Ticks barrier = limits_.barrier_slot + limits_.barrier_latency;
-    const Turn turn = next_turn(schedulers_, phases_.empty() ? barrier : std::min(barrier, limits_.phase_release),
-                                warps_[0], code_.loop_end);
+    const Turn turn =
+        next_turn({schedulers_.data(), used_}, phases_.empty() ? barrier : std::min(barrier, limits_.phase_release),
+                  warps_[0], code_.loop_end);
     Scheduler& scheduler = schedulers_[turn.scheduler];
     if (scheduler.next >= never) wait_for_ever();
     if constexpr (detailed) step_all(scheduler.next);
@@ -145,8 +145,8 @@ class Sm {
 
   // All that happens at this clock.
   void step_all(const Ticks now) {
-    for (Scheduler& scheduler : schedulers_)
-      if (scheduler.next <= now) run(scheduler, now + 1, now + 1);
+    for (std::size_t i = 0; i < used_; ++i)
+      if (schedulers_[i].next <= now) run(schedulers_[i], now + 1, now + 1);
   }
 
   // See Turn.
@@ -379,6 +379,7 @@ class Sm {
   Phases phases_;
   SmCounts counts_;
   std::array<Scheduler, most_schedulers> schedulers_{};
+  std::size_t used_ = 0;  // of them, those with warps
   std::vector<SmEvent> events_;
   Ticks longest_ = 0, all_warps_ = 0;  // of the warps that have ended
   Ticks left_out_ = 0;                 // of passes that were not simulated
