@@ -116,6 +116,13 @@ double blocks_side_by_side(const LaunchAtSm& launch) {
   return std::max(1.0, least);
 }
 
+// Of what is read, the part that waits for memory, where memory brings the part `missed`: no more blocks are side by
+// side at a tile than read it. Under a mask that is fewer than stream the array.
+double waits_for_memory(const LaunchAtSm& launch, double missed) {
+  if (missed <= 0) return 0;
+  return std::min(1.0, (1 + std::min(blocks_side_by_side(launch), 1 / missed)) / 2 * missed);
+}
+
 }  // namespace
 
 double missed_part(const LaunchAtSm& launch, Inputs inputs) {
@@ -123,8 +130,7 @@ double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   if (inputs == Inputs::in_l2) return 0;
   const double from_memory = read(Boundary::hbm);
   if (from_memory <= 0 || read(Boundary::l2) <= 0) return 0;
-  const double waiting = (1 + blocks_side_by_side(launch)) / 2;
-  return std::min(1.0, waiting * from_memory / read(Boundary::l2));
+  return waits_for_memory(launch, from_memory / read(Boundary::l2));
 }
 
 double missed_loads(const LaunchAtSm& launch, Inputs inputs) {
@@ -139,7 +145,7 @@ double missed_loads(const LaunchAtSm& launch, Inputs inputs) {
                  from_memory = from_earlier_launch(bound, id) ? 0 : read_from(Boundary::hbm, launch.counts, id);
     if (read > 0) least = std::min(least.value_or(1), from_memory / read);
   }
-  return std::min(1.0, (1 + blocks_side_by_side(launch)) / 2 * least.value_or(0));
+  return least ? waits_for_memory(launch, *least) : 0;
 }
 
 StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs) {
