@@ -219,24 +219,23 @@ TEST_CASE("a kernel's name is text in pages, tables, spreadsheets and test resul
   const std::string name = "=1+<script>alert(1)</script>|[x](http://y)\"";
   const std::vector<std::string> formats{"md", "csv", "json"};
   std::mt19937 random(test_seed());
-  std::size_t printed = 0;
   with_kernel(folder, name);
   const std::string shown = "--kernel '" + folder / "kernel.yaml" + "'",
                     point = " --hardware h200_sxm " + shown + sizes;
   for (const std::string& command :
        {"predict" + point, "explain" + point, "compare" + point, "sweep --axis batch=1:2:1" + point, "search" + point,
         "sensitivity" + point, "report" + point}) {
-    const std::string format = formats[random() % formats.size()];
-    CAPTURE(command);
-    CAPTURE(format);
-    const Outcome outcome = run_program(command + " --format " + format);
-    if (outcome.err.find("--format") != std::string::npos) continue;  // not a format of this command
-    CAPTURE(outcome.err);
-    CHECK(outcome.status == 0);
-    check_output(format, outcome);
-    ++printed;
+    // Those that predict hundreds of points print one form a run.
+    const bool takes_long = command.starts_with("search") || command.starts_with("sensitivity");
+    for (const std::string& format : takes_long ? std::vector{formats[random() % formats.size()]} : formats) {
+      CAPTURE(command);
+      CAPTURE(format);
+      const Outcome outcome = run_program(command + " --format " + format);
+      CAPTURE(outcome.err);
+      CHECK(outcome.status == 0);
+      check_output(format, outcome);
+    }
   }
-  CHECK(printed >= 4);  // each command prints two of the three at least
   const std::string own =
       folder / "=1+<b>|[x](y)\"&.kernel.yaml";  // of the descriptor's file, which records of other tools name
   std::filesystem::copy_file(root + "docs/gate-sample/my_attention.kernel.yaml", own);

@@ -5,7 +5,6 @@
 #include <memory>
 #include <random>
 
-#include "base/test_seed.h"
 #include "base/text.h"
 #include "derive/derivation.h"
 #include "derive/present/present.h"
@@ -126,8 +125,8 @@ TEST_CASE("nor of a gradient whose keys the window hides, nor where rows see not
   check("attention_backward_rowsum", 2, 4096, "window:33");
   check("attention_backward", 1, 300, "window:1");
   check("attention_backward_rowsum", 512, 50, "prefix:3");
-  std::mt19937_64 random(test_seed());
-  for (int i = static_cast<int>(random() % 4), last = i + 2; i < last; ++i) {
+  std::mt19937_64 random(20261124);
+  for (int i = 0; i < 4; ++i) {
     const std::int64_t q_len = 1 + static_cast<std::int64_t>(random() % (i % 3 == 0 ? 400 : 3)),
                        kv_len = 1 + static_cast<std::int64_t>(random() % 400);
     const std::string mask =

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <filesystem>
@@ -16,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/test_seed.h"
+#include "base/units.h"
 #include "fuzz/mutate.h"
 #include "fuzz/target.h"
 
@@ -126,8 +126,8 @@ int replay_all(const fs::path& corpus) {
 
 int answer(const std::vector<std::string>& words) {
   if (words.size() == 3 && words[0] == "--seconds")
-    if (const double seconds = std::strtod(words[1].c_str(), nullptr); seconds > 0)
-      return search_all(words[2], seconds);
+    if (const auto seconds = tilescope::parse_decimal(words[1]); seconds && *seconds > 0)
+      return search_all(words[2], *seconds);
   if (words.size() == 1) return replay_all(words[0]);
   const Target* target = words.empty() ? nullptr : find_target(words[0]);
   if (target == nullptr) {

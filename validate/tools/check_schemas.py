@@ -12,6 +12,7 @@ import argparse
 import copy
 import itertools
 import json
+import os
 import pathlib
 import random
 import re
@@ -97,7 +98,7 @@ def read_schemas():
 
 def sampled(lines):
     """(number, text) of the first line of each schema and kernel, and of an eighth of the others: one program wrote all."""
-    seen, phase = set(), random.randrange(8)
+    seen, phase = set(), random.Random(os.environ.get("TILESCOPE_SEED", "1")).randrange(8)
     for number, text in enumerate(lines, 1):
         kind = tuple(re.findall(r'"(?:schema|kernel)": ?"[^"]*"', text))
         if kind not in seen or number % 8 == phase:

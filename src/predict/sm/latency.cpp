@@ -111,26 +111,26 @@ double blocks_side_by_side(const LaunchAtSm& launch) {
       if (!nest.carries(diagram.array(id).axes, loop.axis)) same *= static_cast<double>(std::min(at_once, loop.trips));
       at_once = ceil_div(at_once, loop.trips);
     }
+    // Under a mask only some of them read a tile: in the mean as many as read each byte that memory brings.
+    if (const double fetched = read_from(Boundary::hbm, launch.counts, id); nest.guarded() && fetched > 0)
+      same = std::min(same, read_from(Boundary::l2, launch.counts, id) / fetched);
     least = least > 0 ? std::min(least, same) : same;
   }
   return std::max(1.0, least);
 }
 
-// Of what is read, the part that waits for memory, where memory brings the part `missed`: no more blocks are side by
-// side at a tile than read it. Under a mask that is fewer than stream the array.
-double waits_for_memory(const LaunchAtSm& launch, double missed) {
-  if (missed <= 0) return 0;
-  return std::min(1.0, (1 + std::min(blocks_side_by_side(launch), 1 / missed)) / 2 * missed);
-}
-
 }  // namespace
 
 double missed_part(const LaunchAtSm& launch, Inputs inputs) {
-  const auto read = [&](Boundary from) { return static_cast<double>(launch.counts.traffic.bytes[from][0]); };
   if (inputs == Inputs::in_l2) return 0;
-  const double from_memory = read(Boundary::hbm);
-  if (from_memory <= 0 || read(Boundary::l2) <= 0) return 0;
-  return waits_for_memory(launch, from_memory / read(Boundary::l2));
+  const BoundIsland& bound = launch.bound;
+  double from_memory = 0, read = 0;
+  for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!bound.streams(id)) continue;
+    from_memory += read_from(Boundary::hbm, launch.counts, id), read += read_from(Boundary::l2, launch.counts, id);
+  }
+  return read > 0 ? std::min(1.0, (1 + blocks_side_by_side(launch)) / 2 * from_memory / read) : 0;
 }
 
 double missed_loads(const LaunchAtSm& launch, Inputs inputs) {
@@ -145,7 +145,7 @@ double missed_loads(const LaunchAtSm& launch, Inputs inputs) {
                  from_memory = from_earlier_launch(bound, id) ? 0 : read_from(Boundary::hbm, launch.counts, id);
     if (read > 0) least = std::min(least.value_or(1), from_memory / read);
   }
-  return least ? waits_for_memory(launch, *least) : 0;
+  return std::min(1.0, (1 + blocks_side_by_side(launch)) / 2 * least.value_or(0));
 }
 
 StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs) {

@@ -13,7 +13,7 @@ struct StepLatency {
 
 StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs);
 
-// Of the bytes that enter the units, the part that memory brings.
+// Of the bytes of streamed tiles that enter the units, the part that waits for memory.
 double missed_part(const LaunchAtSm& launch, Inputs inputs);
 // The same of what threads load to registers: of several arrays the least, since code does not tell which one a load
 // reads. What an earlier launch wrote is in the L2.

@@ -61,6 +61,32 @@ TEST_CASE("a step waits for its chain and for its loads: each without the other 
   CHECK(loads > 20);
 }
 
+TEST_CASE("of blocks that read a tile at once one waits for memory, and the others half as long, under any mask") {
+  const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  std::mt19937 random(631);
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t tiles = 2 + static_cast<std::int64_t>(random() % 14);
+    Point point = default_point(plan);
+    point.mask = *parse_mask(i % 2 == 0 ? "none" : "causal");
+    point.workload = {1, 4, 4, 64 * tiles, 64 * tiles, 128, 128};  // all blocks at once, and all keys in the L2
+    for (const KernelVariant& variant : plan.kernel.variants)
+      if (variant.head_dim == 128 && variant.tile_q == 64 && variant.tile_kv == 64)
+        take_variant(point, plan.schedule, variant);
+    CAPTURE(tiles);
+    CAPTURE(point.mask.text);
+    double reads = 0, waits = 0;
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      const auto readers = static_cast<double>(i % 2 == 0 ? tiles : tiles - tile);
+      reads += readers, waits += (1 + readers) / 2;
+    }
+    const Staged stages = staged(plan, hardware, point);
+    REQUIRE(stages.launches.size() == 1);
+    CHECK(missed_part(stages.launches[0], Inputs::in_memory) == doctest::Approx(waits / reads));
+    CHECK(missed_part(stages.launches[0], Inputs::in_l2) == 0);
+  }
+}
+
 TEST_CASE(
     "what threads load to registers comes from memory as far as the L2 lacks it, but for what a launch before wrote") {
   const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");

@@ -15,7 +15,7 @@ import time
 import torch
 
 SIZE, PAUSE, BEGIN, SECONDS, PRODUCTS = 8192, 2, 2, 5, 50
-SAMPLES = ["nvidia-smi", "--query-gpu=power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms", "100"]
+SAMPLES = ["nvidia-smi", "-i", "0", "--query-gpu=power.draw.instant,clocks.sm", "--format=csv,noheader,nounits", "-lms", "100"]
 
 
 def sample(process, samples):

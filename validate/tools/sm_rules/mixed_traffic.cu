@@ -1,5 +1,5 @@
 // What memory gives of reads and writes together: tiles that threads copy from one or two arrays, and store where they
-// were read, to another array, or not at all, with one to four blocks an SM.
+// were read, to another array, or not at all, with one to three blocks an SM.
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o mixed_traffic
 //   validate/tools/sm_rules/mixed_traffic.cu && ./mixed_traffic [MiB of an array]
 // 128 threads a block, copies of 16 B; the next tile is on its way while a block is at one. No tile is read twice.
@@ -69,6 +69,7 @@ int main(int count, char** words) {
           for (int run = 0; run < 4; ++run) {
             CHECK(cudaEventRecord(from));
             stream<<<grid, threads, 4 * bytes>>>(a, b, c, bytes, arrays, stores, steps);
+            CHECK(cudaGetLastError());
             CHECK(cudaEventRecord(to));
             CHECK(cudaEventSynchronize(to));
             float ms = 0;
