@@ -112,8 +112,8 @@ double blocks_side_by_side(const LaunchAtSm& launch) {
       at_once = ceil_div(at_once, loop.trips);
     }
     // Under a mask only some of them read a tile: in the mean as many as read each byte that memory brings.
-    if (const double fetched = read_from(Boundary::hbm, launch.counts, id); nest.guarded() && fetched > 0)
-      same = std::min(same, read_from(Boundary::l2, launch.counts, id) / fetched);
+    const double fetched = nest.guarded() ? read_from(Boundary::hbm, launch.counts, id) : 0;
+    if (fetched > 0) same = std::min(same, read_from(Boundary::l2, launch.counts, id) / fetched);
     least = least > 0 ? std::min(least, same) : same;
   }
   return std::max(1.0, least);
