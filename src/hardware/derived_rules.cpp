@@ -75,7 +75,10 @@ const std::vector<RateRule>& rate_rules() {
        dram,
        measured,
        {"hbm.read", "hbm.write", "hbm.copy", "hbm.read_off_line"}},
-      {of_donor, as_it_is_there, measured, {"hbm.latency", "hbm.ramp", "hbm.busy", "hbm.read_one_unit"}},
+      {of_donor,
+       as_it_is_there,
+       measured,
+       {"hbm.latency", "hbm.ramp", "hbm.busy", "hbm.write_wait", "hbm.read_one_unit"}},
       // L2: a measurement of the same chip, else a publication about this GPU, else one about the nearest GPU
       {"as on a measured GPU with the same chip, a clock and SM", units_and_clock, same_chip, {"l2.read_private"}},
       {"published L2 bandwidth", published_l2_rate, none, {"l2.read_private"}},

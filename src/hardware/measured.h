@@ -29,6 +29,7 @@ struct MeasuredRates {
     Value latency;        // s, a dependent load
     Value ramp;           // s that a kernel which streams tiles takes beyond an empty one and its bytes' time
     Value busy;           // part of such a kernel's time that an SM holds blocks, mean: memory does not serve all alike
+    Value write_wait;     // s that loads wait longer while SMs store, over the part of memory's time that stores take
     Value read_one_unit;  // B/clk into one SM of a tile's copies beyond the first, the other SMs idle
   } hbm;
   struct {
@@ -145,6 +146,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("hbm", "latency", seconds, r.hbm.latency);
   visit("hbm", "ramp", seconds, r.hbm.ramp);
   visit("hbm", "busy", count, r.hbm.busy);
+  visit("hbm", "write_wait", seconds, r.hbm.write_wait);
   visit("hbm", "read_one_unit", bytes_per_cycle, r.hbm.read_one_unit);
   visit("l2", "read_private", bytes_per_second, r.l2.read_private);
   visit("l2", "read_shared", bytes_per_second, r.l2.read_shared);

@@ -26,6 +26,7 @@ enum class Mechanism : std::uint8_t {
   ramp,
   first_tiles,
   busy_share,
+  behind_stores,
   stays_in_l2,
   memory_wait,
   // launches and clock
@@ -58,6 +59,7 @@ struct EnumTable<Mechanism> {
       MechanismRow{M::ramp, "ramp", "memory needs a while until it delivers at its rate"},
       MechanismRow{M::first_tiles, "first-tiles", "SMs wait for the first tiles of a launch"},
       MechanismRow{M::busy_share, "busy-share", "memory does not serve all SMs alike"},
+      MechanismRow{M::behind_stores, "behind-stores", "loads wait while memory is busy with stores"},
       MechanismRow{M::stays_in_l2, "stays-in-l2", "what stays in the L2 from run to run"},
       MechanismRow{M::memory_wait, "memory-wait", "blocks and memory wait for each other"},
       MechanismRow{M::launch_gaps, "launch-gaps", "time between launches"},

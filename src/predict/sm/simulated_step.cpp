@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
 
 #include "predict/point/code_of.h"
+#include "predict/point/mechanisms.h"
 #include "predict/point/products.h"
 #include "predict/sm/latency.h"
 #include "predict/sm/step_lowering.h"
@@ -124,6 +126,7 @@ const AskedStep& asked_step(const LaunchAtSm& launch, double steps) {
 
 SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
     : launch_(launch),
+      steps_(steps),
       question_(asked_step(launch, steps).question),
       masked_(masked_part(launch.bound)),
       shorter_(shorter()) {}
@@ -154,7 +157,24 @@ double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
     return alone > 0 ? whole * (1 + masked_ * (step(source, 1, true) / alone - 1)) : whole;
   };
   const double missed = missed_part(launch_, inputs), near = mean_step(CopySource::l2);
-  return near + (missed > 0 ? missed * (mean_step(CopySource::hbm) - near) : 0) + loads_later(resident, inputs);
+  const double copies = missed > 0 ? missed * (mean_step(CopySource::hbm) - near) : 0,
+               loads = loads_later(resident, inputs),
+               waits = std::max(copies > 0 ? missed : 0, loads > 0 ? missed_loads(launch_, inputs) : 0);
+  return behind_stores(near + copies + loads, waits, resident);
+}
+
+// Loads wait in proportion to the part of memory's time that stores take (hbm.write_wait), which is less the longer a
+// step is: x = clocks + wait * (clocks of memory for the stores of a step of all blocks) / x.
+double SimulatedSteps::behind_stores(double clocks, double missed, std::int64_t resident) const {
+  const BoundIsland& bound = launch_.bound;
+  const auto& hbm = bound.hardware.measured->hbm;
+  if (missed <= 0 || !hbm.write_wait || !hbm.write || !at_work(bound, Mechanism::behind_stores)) return clocks;
+  const double stored = static_cast<double>(launch_.counts.traffic.written(Boundary::hbm)) / steps_,
+               stores = stored / hbm.write->value * launch_.memory_hz / launch_.faster_by(Lever::hbm),
+               wait = hbm.write_wait->value * launch_.memory_hz / launch_.faster_by(Lever::latency);
+  const auto at_once = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value * resident));
+  const double all = missed * wait * stores * at_once;
+  return (clocks + std::sqrt(clocks * clocks + 4 * all)) / 2;
 }
 
 double SimulatedSteps::loads_later(std::int64_t resident, Inputs inputs) const {

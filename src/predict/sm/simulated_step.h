@@ -38,9 +38,12 @@ class SimulatedSteps {
  private:
   // Clocks more for what threads load from memory to registers.
   double loads_later(std::int64_t resident, Inputs inputs) const;
+  // The same clocks where stores keep memory busy. `missed`: the part of what the step waits for that memory brings.
+  double behind_stores(double clocks, double missed, std::int64_t resident) const;
   double shorter() const;  // see shorter_
 
   const LaunchAtSm& launch_;
+  const double steps_;
   const StepQuestion question_;
   double masked_ = 0;   // part of the steps
   double shorter_ = 1;  // factor of their clocks, by LaunchAtSm::faster
