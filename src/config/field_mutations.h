@@ -62,7 +62,7 @@ enum class Change { none, drop, twice, replace };
 
 inline std::string quoted_if_needed(const std::string& value) {
   const bool needs = value.find(": ") != std::string::npos || value.find(" #") != std::string::npos;
-  return needs ? "'" + value + "'" : value;
+  return needs ? fmt::format("{:?}", value) : value;
 }
 
 // The reader's name of a child: "outer.key" or "outer[2]".

@@ -156,10 +156,11 @@ double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
     const double whole = step(source, resident, false) * shorter_, alone = masked_ > 0 ? step(source, 1, false) : 0;
     return alone > 0 ? whole * (1 + masked_ * (step(source, 1, true) / alone - 1)) : whole;
   };
-  const double missed = missed_part(launch_, inputs), near = mean_step(CopySource::l2);
+  const double missed = missed_part(launch_, inputs), loads_missed = missed_loads(launch_, inputs),
+               near = mean_step(CopySource::l2);
   const double copies = missed > 0 ? missed * (mean_step(CopySource::hbm) - near) : 0,
-               loads = loads_later(resident, inputs),
-               waits = std::max(copies > 0 ? missed : 0, loads > 0 ? missed_loads(launch_, inputs) : 0);
+               loads = loads_later(resident, loads_missed),
+               waits = std::max(copies > 0 ? missed : 0, loads > 0 ? loads_missed : 0);
   return behind_stores(near + copies + loads, waits, resident);
 }
 
@@ -177,8 +178,7 @@ double SimulatedSteps::behind_stores(double clocks, double missed, std::int64_t 
   return (clocks + std::sqrt(clocks * clocks + 4 * all)) / 2;
 }
 
-double SimulatedSteps::loads_later(std::int64_t resident, Inputs inputs) const {
-  const double missed = missed_loads(launch_, inputs);
+double SimulatedSteps::loads_later(std::int64_t resident, double missed) const {
   if (missed <= 0) return 0;
   StepQuestion question = question_;
   question.resident = static_cast<int>(resident);

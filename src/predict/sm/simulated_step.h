@@ -36,8 +36,8 @@ class SimulatedSteps {
   SimulatedEnds ends(Inputs inputs) const;
 
  private:
-  // Clocks more for what threads load from memory to registers.
-  double loads_later(std::int64_t resident, Inputs inputs) const;
+  // Clocks more for what threads load to registers, of which the part `missed` comes from memory.
+  double loads_later(std::int64_t resident, double missed) const;
   // The same clocks where stores keep memory busy. `missed`: the part of what the step waits for that memory brings.
   double behind_stores(double clocks, double missed, std::int64_t resident) const;
   double shorter() const;  // see shorter_

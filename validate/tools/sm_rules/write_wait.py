@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""hbm.write_wait of a profile, from what copies_under_load printed: how much longer a tile's copy waits while SMs store.
+"""hbm.write_wait of a profile, from what copies_under_load printed: how much longer a tile's copy waits while SMs
+store.
 
   write_wait.py copies_under_load_h200.txt ../../../hardware/h200_sxm.yaml
 
@@ -46,20 +47,25 @@ def between(at, places):
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     profile = yaml.safe_load(open(sys.argv[2]))
     hz = float(profile["compute"]["boost_clock"]["value"].split()[0]) * 1e6  # MHz
     peak = {way: float(profile["measured"]["hbm"][way]["value"].split()[0]) * 1e9 / hz for way in ("read", "write")}
     found = cases(sys.argv[1])
     points = []  # part of memory's time that stores take, clocks that they make loads wait longer
-    for (size, l2, work, stores), rows in found.items():
+    for (size, l2, _, stores), rows in found.items():
         if not stores:
             continue
-        without = sorted((rate, clocks) for each in (0, 1000, 2000) for _, clocks, rate in later(found[size, l2, each, 0]))
+        idle = [later(other) for key, other in found.items() if (key[0], key[1], key[3]) == (size, l2, 0)]
+        without = sorted((rate, clocks) for each in idle for _, clocks, rate in each)
         for units, clocks, rate in later(rows):
             total = rate * (1 + 1 / ARRAYS)
             if units > 1 and total <= MOST * peak["read"]:
                 usual = max(0, between(total, without))
                 points.append((rate / ARRAYS / peak["write"], clocks - usual))
+    if not points:
+        sys.exit(f"{sys.argv[1]}: expected the output of copies_under_load with stores, found none")
     slope = sum(part * clocks for part, clocks in points) / sum(part * part for part, _ in points)
     error = sum(abs(clocks - slope * part) for part, clocks in points) / len(points)
     print(f"{len(points)} points: {slope:.0f} clk = {slope / hz * 1e9:.0f} ns, mean error {error:.0f} clk")
