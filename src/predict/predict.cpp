@@ -229,22 +229,43 @@ void read_code(const Plan& plan, const Point& point) {
     step_question(bind_loops(plan, none, point, i));
 }
 
-std::optional<AskedStep> shown_step(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+namespace {
+
+// Calls each(launch) for those of the point's launches whose steps can be simulated, until it returns false. A step's
+// program does not depend on what reaches memory.
+template <class Each>
+void for_each_simulated(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Each& each) {
   StackMemory memory;
   Prediction counts_alone;
   clear(counts_alone, plan.schedule.islands.size());
   const StageResults<BoundIsland> launches = bind_islands(plan, hardware, point, &memory.resource);
-  // A step's program does not depend on what reaches memory.
   const StageResults<LaunchCounts> counts =
       counted(launches, memory.resource, Wanted::times, counts_alone, AtMemory::least);
-  for (const BoundIsland& bound : launches) {
-    if (!can_simulate(bound)) continue;
-    const LaunchAtSm launch = launch_at_sm(bound, counts[static_cast<std::size_t>(bound.number)]);
-    AskedStep shown = asked_step(launch, steps_of_launch(bound));
-    shown.question.resident = static_cast<int>(launch.resident()), shown.question.copies_from = CopySource::hbm;
-    return shown;
-  }
-  return std::nullopt;
+  for (const BoundIsland& bound : launches)
+    if (can_simulate(bound) && !each(launch_at_sm(bound, counts[static_cast<std::size_t>(bound.number)]))) return;
+}
+
+}  // namespace
+
+std::optional<AskedStep> shown_step(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  std::optional<AskedStep> shown;
+  for_each_simulated(plan, hardware, point, [&](const LaunchAtSm& launch) {
+    shown = asked_step(launch, steps_of_launch(launch.bound));
+    shown->question.resident = static_cast<int>(launch.resident()), shown->question.copies_from = CopySource::hbm;
+    return false;
+  });
+  return shown;
+}
+
+std::vector<StepQuestion> questions_of_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  std::vector<StepQuestion> questions;
+  if (point.l2 != L2Model::walk) return questions;
+  for_each_simulated(plan, hardware, point, [&](const LaunchAtSm& launch) {
+    const std::vector<StepQuestion> more = faster_steps(launch, steps_of_launch(launch.bound));
+    questions.insert(questions.end(), more.begin(), more.end());
+    return true;
+  });
+  return questions;
 }
 
 Prediction predict_at_least(const Plan& plan, const HardwareProfile& hardware, const Point& point) {

@@ -37,6 +37,10 @@ std::optional<AskedStep> shown_step(const Plan& plan, const HardwareProfile& har
 // there once, and blocks and memory do not wait for each other. Times grow with the bytes of memory.
 Prediction predict_at_least(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
+// What the gains of a prediction by the walk ask a simulated SM. A thread that is free while another walks may ask it
+// ahead.
+std::vector<StepQuestion> questions_of_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+
 // A prediction without gains, and what adds them: of several tiles the chosen one alone needs them. The plan and the
 // profile are to outlive it.
 struct WithoutGains {

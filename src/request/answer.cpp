@@ -102,7 +102,11 @@ void predict_answer(StartedAnswer& started, bool walks) {
   }
   Point point = a.point;
   if (!walks) point.l2 = L2Model::closed;
-  predict(a.plan, a.hardware, point, a.prediction);
+  const std::vector<StepQuestion> ahead = questions_of_gains(a.plan, a.hardware, point);
+  at_once(1 + ahead.size(), [&](std::size_t i) {
+    if (i == 0) predict(a.plan, a.hardware, point, a.prediction);
+    else a.plan.steps->clocks(ahead[i - 1], a.hardware);
+  });
 }
 
 }  // namespace

@@ -305,19 +305,19 @@ class Walked {
   Walked(const Plan& plan, const HardwareProfile& hardware, const Point& base, SearchResult& result)
       : plan_(plan), hardware_(hardware), base_(base), result_(result) {}
 
+  Point walking(std::size_t i) const {
+    Point point = result_.feasible[i].point;
+    point.l2 = base_.l2, point.drift = base_.drift;
+    return point;
+  }
   void walk(std::size_t i) {
-    Candidate& candidate = result_.feasible[i];
-    candidate.point.l2 = base_.l2, candidate.point.drift = base_.drift;
-    predictions_[i] = predict_without_gains(plan_, hardware_, candidate.point);
-    candidate = candidate_of(hardware_, Point(candidate.point), predictions_[i].prediction);
-    candidate.number = i;
+    const Point point = walking(i);
+    predictions_[i] = predict_without_gains(plan_, hardware_, point);
+    result_.feasible[i] = candidate_of(hardware_, Point(point), predictions_[i].prediction);
+    result_.feasible[i].number = i;
   }
   // A time that a walk of the candidate gives at least.
-  double least(std::size_t i) const {
-    Point point = result_.feasible[i].point;
-    point.l2 = base_.l2;
-    return busy_seconds(hardware_, predict_at_least(plan_, hardware_, point));
-  }
+  double least(std::size_t i) const { return busy_seconds(hardware_, predict_at_least(plan_, hardware_, walking(i))); }
   // The first `count` candidates have been walked.
   void take_first(std::size_t count) {
     std::stable_sort(result_.feasible.begin(), result_.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
@@ -353,7 +353,12 @@ void find_first_by_walk(const Plan& plan, const HardwareProfile& hardware, const
   if (count == 0) return;
   Walked walked(plan, hardware, base, result);
   std::vector<double> least(count, 0);
-  at_once(count, [&](std::size_t i) { i == 0 ? walked.walk(i) : void(least[i] = walked.least(i)); });
+  const std::vector<StepQuestion> ahead = questions_of_gains(plan, hardware, walked.walking(0));
+  at_once(count + ahead.size(), [&](std::size_t i) {
+    if (i == 0) walked.walk(i);
+    else if (i < count) least[i] = walked.least(i);
+    else plan.steps->clocks(ahead[i - count], hardware);
+  });
   // Bounds hold where a step takes no less time when more of its tiles come from memory; simulated steps may by a few
   // clocks.
   constexpr double sure = 1.01;

@@ -214,7 +214,7 @@ TEST_CASE("two free warpgroups take the mean clocks of an H100 over the times at
     double first = 0, second = 0, later = 0;
     std::string begins;
     REQUIRE((values >> first >> second >> begins >> later));
-    sm_state::Sm<false> sm(of.program, {}, machine.limits(), 1, 0, clocks_alone, {group_warps, ticks(later)});
+    sm_state::Sm<false, true> sm(of.program, {}, machine.limits(), 1, 0, clocks_alone, {group_warps, ticks(later)});
     of.simulated += sm.run().clocks, of.printed += (first + second) / 2, ++of.beginnings;
   }
   REQUIRE(cases.size() == 40);

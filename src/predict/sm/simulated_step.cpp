@@ -75,14 +75,22 @@ StepQuestion question_of(std::string symbol, std::int64_t warps, const LocalTraf
           .local_missed = missed_percent(local)};
 }
 
-// The unit that is faster than the profile says; memory, L2 and power are none of an SM's.
+// Memory, L2 and power are none of an SM's.
+constexpr std::array sm_units{std::pair(Lever::smem, SmFaster::shared), std::pair(Lever::tensor, SmFaster::tensor),
+                              std::pair(Lever::xu, SmFaster::xu),       std::pair(Lever::fma, SmFaster::fma),
+                              std::pair(Lever::alu, SmFaster::alu),     std::pair(Lever::latency, SmFaster::latency)};
+
+// The unit that is faster than the profile says.
 SmFaster faster_unit(const Faster& faster) {
-  constexpr std::array units{std::pair(Lever::smem, SmFaster::shared), std::pair(Lever::tensor, SmFaster::tensor),
-                             std::pair(Lever::xu, SmFaster::xu),       std::pair(Lever::fma, SmFaster::fma),
-                             std::pair(Lever::alu, SmFaster::alu),     std::pair(Lever::latency, SmFaster::latency)};
-  for (const auto& [lever, unit] : units)
+  for (const auto& [lever, unit] : sm_units)
     if (faster[static_cast<std::size_t>(lever)] > 1) return unit;
   return SmFaster::none;
+}
+
+// Of blocks of which `resident` are on an SM.
+StepQuestion faster_step(StepQuestion question, std::int64_t resident, SmFaster unit) {
+  question.resident = static_cast<int>(resident), question.faster = unit, question.few = true;
+  return question;
 }
 
 // Of the steps, those whose tile the mask cuts.
@@ -124,6 +132,13 @@ const AskedStep& asked_step(const LaunchAtSm& launch, double steps) {
   });
 }
 
+std::vector<StepQuestion> faster_steps(const LaunchAtSm& launch, double steps) {
+  const StepQuestion usual = faster_step(asked_step(launch, steps).question, launch.resident(), SmFaster::none);
+  std::vector<StepQuestion> all{usual};
+  for (const auto& [lever, unit] : sm_units) all.push_back(faster_step(usual, usual.resident, unit));
+  return all;
+}
+
 SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
     : launch_(launch),
       steps_(steps),
@@ -135,11 +150,8 @@ SimulatedSteps::SimulatedSteps(const LaunchAtSm& launch, double steps)
 double SimulatedSteps::shorter() const {
   const SmFaster unit = faster_unit(launch_.faster);
   if (unit == SmFaster::none) return 1;
-  StepQuestion question = question_;
-  question.resident = static_cast<int>(launch_.resident());
   const auto clocks = [&](SmFaster faster) {
-    question.faster = faster, question.few = true;
-    return launch_.bound.plan.steps->clocks(question, launch_.bound.hardware);
+    return launch_.bound.plan.steps->clocks(faster_step(question_, launch_.resident(), faster), launch_.bound.hardware);
   };
   const double usual = clocks(SmFaster::none);
   return usual > 0 ? clocks(unit) / usual : 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "predict/sm/launch_at_sm.h"
 #include "simulate/step_programs.h"
@@ -19,6 +20,9 @@ bool can_simulate(const BoundIsland& bound);
 // The same for the mean one of the launch's `steps` steps, whose program is synthesised, and added to the plan's, where
 // the code is not known. Needs can_simulate.
 const AskedStep& asked_step(const LaunchAtSm& launch, double steps);
+
+// What the steps of as many blocks as fit are asked where a unit is faster: first as it is, then by units.
+std::vector<StepQuestion> faster_steps(const LaunchAtSm& launch, double steps);
 
 // Clocks of a block by itself, 0 where its ends are not in the program: before it asks for its first copy, after its
 // last step; and all that it takes beside its steps, where threads copy, or that its warps execute beside those of a

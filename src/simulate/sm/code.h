@@ -23,8 +23,6 @@ struct SmCode {
     for (const auto* part : {&ends.start, &program, &ends.end, &other.code})
       for (const SmOperation& operation : *part) add(operation);
     if (loop_end > loop) operations[loop_end - 1].in_order = true;
-    for (const auto* part : {&program, &other.code})
-      for (const SmOperation& op : *part) asynchronous |= op.effect == SmEffect::product;
   }
 
   std::int64_t length() const { return loop_end - loop; }
@@ -32,7 +30,6 @@ struct SmCode {
   std::vector<CodeOperation> operations;
   std::uint32_t loop, loop_end, end;  // operations of a pass; behind the last one of a block
   std::uint32_t beside_end;           // from `end` on: a pass of warps of another role
-  bool asynchronous = false;          // products of the pass
 
  private:
   void add(const SmOperation& operation) {

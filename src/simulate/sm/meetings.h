@@ -5,8 +5,8 @@
 
 namespace tilescope::sm_state {
 
-template <bool detailed>
-void Sm<detailed>::arrive(const SmOperation& op, Warp& warp) {
+template <bool detailed, bool asynchronous>
+void Sm<detailed, asynchronous>::arrive(const SmOperation& op, Warp& warp) {
   barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot, stops_ = true;
   if (op.effect == SmEffect::barrier_sync) warp.at = never, ++scheduler_of(warp).waiting;
   barriers_.arrive(op, warp, [&](int index) {
@@ -16,8 +16,8 @@ void Sm<detailed>::arrive(const SmOperation& op, Warp& warp) {
   });
 }
 
-template <bool detailed>
-void Sm<detailed>::end_phase(const SmOperation& op, const Warp& warp) {
+template <bool detailed, bool asynchronous>
+void Sm<detailed, asynchronous>::end_phase(const SmOperation& op, const Warp& warp) {
   stops_ = true;
   phases_.arrive(op, warp, [&](int index) {
     Warp& waiting = warps_[static_cast<std::size_t>(index)];
@@ -28,8 +28,8 @@ void Sm<detailed>::end_phase(const SmOperation& op, const Warp& warp) {
 }
 
 // The warp issues nothing before `until`; it may wait for more.
-template <bool detailed>
-void Sm<detailed>::release(Warp& warp, Ticks until) {
+template <bool detailed, bool asynchronous>
+void Sm<detailed, asynchronous>::release(Warp& warp, Ticks until) {
   if (warp.at >= never) return;
   delay<detailed>(warp, until, SmWait::barrier);
   Scheduler& scheduler = scheduler_of(warp);

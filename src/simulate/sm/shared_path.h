@@ -45,17 +45,19 @@ class SharedPath {
 
   // An access in the memory queue of a scheduler starts when those before it have, and the path is free. Returns when,
   // as far as known. `may_move`: there are products. `event`: a kept one, counted from 1.
-  Ticks add(Scheduler& scheduler, Warp& warp, const CodeOperation& op, Ticks now, bool may_move, std::size_t event) {
+  template <bool may_move>
+  Ticks add(Scheduler& scheduler, Warp& warp, const CodeOperation& op, Ticks now, std::size_t event) {
     Ticks soonest = ways(op) > 1 ? now : std::max(now, scheduler.memory);
     if (op.leaves > 0) soonest = std::max(soonest, leaves_free_ - op.held);
     Access access{&warp, &scheduler, &op, scheduler.queue_at, event, {}, std::max(soonest, scheduler.memory)};
-    for (std::size_t i = 0; i < ways(op); ++i) {
+    for (std::size_t i = 0; i < (may_move ? ways(op) : 1); ++i) {
       Way& way = ways_[i];
-      const Ticks turn = std::max(way.clock.at(std::max(now, way.clock.from())), way.free);
+      const auto shown = [&](Ticks t) { return may_move ? way.clock.at(std::max(t, way.clock.from())) : t; };
+      const Ticks turn = std::max(shown(now), way.free);
       way.free = turn + op.shared;
-      access.served[i] = std::max(turn, way.clock.at(std::max(soonest, way.clock.from())));
+      access.served[i] = std::max(turn, shown(soonest));
       if (i == 0) access.served[i] = std::max(access.served[i], scheduler.quarter);
-      access.start = std::max(access.start, way.clock.time(access.served[i]));
+      access.start = std::max(access.start, may_move ? way.clock.time(access.served[i]) : access.served[i]);
     }
     scheduler.quarter = access.served[0] + op.quarter;
     const Ticks start = access.start;

@@ -19,8 +19,9 @@
 
 namespace tilescope::sm_state {
 
-// `detailed`: what warps wait for is counted, and events can be kept; else clocks alone.
-template <bool detailed>
+// `detailed`: what warps wait for is counted, and events can be kept; else clocks alone. `asynchronous`: there may be
+// asynchronous products; half of what an issue asks is about them.
+template <bool detailed, bool asynchronous>
 class Sm {
  public:
   // `passes`: of each warp, before it goes on to the end of a block; 0: without end.
@@ -160,14 +161,14 @@ class Sm {
 
   // When the operation's part can take it, or when to look again. Asynchronous products queue.
   Ticks part_free(const Scheduler& scheduler, const Warp& warp, const SmOperation& op) const {
-    if (op.effect == SmEffect::product || op.effect == SmEffect::product_wait) {
+    if (asynchronous && (op.effect == SmEffect::product || op.effect == SmEffect::product_wait)) {
       const Ticks later = std::max(scheduler.free[index_of(SmPart::tensor)], now_ + ticks_a_clock);
       if (op.effect == SmEffect::product)
         return std::max(scheduler.result(limits_.products, now_, later), warp.products.result(limits_.products, later));
       return warp.products.result(warp.products.issued - warp.groups.until_left(op.count) + 1, later);
     }
     const Ticks free = scheduler.free[index_of(op.part)];  // of no part: 0
-    if (!scheduler.needs_ports(op, now_)) return free;
+    if (!asynchronous || !scheduler.needs_ports(op, now_)) return free;
     return std::max(free, scheduler.ports.free_from(op, now_, scheduler.products, warp.index));
   }
 
@@ -195,7 +196,7 @@ class Sm {
   // The warp whose turn it is issues, if the others have come as far (`in_order`) or do not see it. Returns when to
   // look again.
   [[gnu::always_inline]] Ticks step(Scheduler& scheduler, const Ticks now, bool in_order) {
-    if (scheduler.queued > 0) {
+    if (asynchronous && scheduler.queued > 0) {
       if (!in_order) return stops_ = true, now;  // others see when products start
       start_products(scheduler);
     }
@@ -210,7 +211,7 @@ class Sm {
           Warp& chosen = next_warp(scheduler, i, end, now, can);
           if (!in_order && chosen.op->in_order) return stops_ = true, now;
           issue(scheduler, chosen, now);
-          if (scheduler.queued > 0) return now + ticks_a_clock;  // products start
+          if (asynchronous && scheduler.queued > 0) return now + ticks_a_clock;  // products start
           for (soonest = never, i = first; i < end; ++i) soonest = std::min(soonest, (*i)->at);
           return std::max(now + ticks_a_clock, soonest);
         }
@@ -232,7 +233,7 @@ class Sm {
     Ticks start = now;
     if (op.part == SmPart::memory) start = queue(scheduler, warp, op, now);
     Ticks until = start + op.busy;
-    if (op.effect == SmEffect::product) ask(warp, scheduler);
+    if (asynchronous && op.effect == SmEffect::product) ask(warp, scheduler);
     else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, warp, now);
     if (op.effect == SmEffect::copy) until = way_in_.copy(op, warp, start);
     if (op.effect == SmEffect::load) start = until = way_in_.take(op, start);
@@ -266,7 +267,7 @@ class Sm {
 
   // The last board is that of operations without one.
   void hold(Warp& warp, const CodeOperation& op, Ticks start) {
-    if (op.part == SmPart::memory) start += path_.later(start);
+    if (asynchronous && op.part == SmPart::memory) start += path_.later(start);
     Ticks& results = warp.boards[op.result_board];
     results = std::max(results, start + op.latency + way_in_.local_later(op) + way_in_.loads_later(op));
     Ticks& operands = warp.boards[op.operand_board];
@@ -294,7 +295,7 @@ class Sm {
 
   // The part works on an operation behind those that it has. Returns the end.
   Ticks use(Scheduler& scheduler, const SmOperation& op, const Warp& warp, const Ticks now) {
-    const bool beside = scheduler.beside_product(now);
+    const bool beside = asynchronous && scheduler.beside_product(now);
     const Ticks busy = op.busy + (beside ? op.slower : 0), between = beside ? port_turn : ticks_a_clock;
     // Warps issue at whole clocks, or in turns: a pipe that became free since the last one keeps its rate.
     const Ticks end = std::max(scheduler.free[index_of(op.part)], now - between + 1) + busy;
@@ -310,8 +311,8 @@ class Sm {
   Ticks queue(Scheduler& scheduler, Warp& warp, const CodeOperation& op, const Ticks now) {
     if constexpr (detailed) counts_.shared += op.shared, counts_.busy[index_of(SmPart::memory)] += op.busy;
     const bool keeps = keeps_events_ && !warp.beside;
-    const Ticks start = path_.add(scheduler, warp, op, now, code_.asynchronous, keeps ? events_.size() + 1 : 0);
-    stops_ = stops_ || scheduler.unserved > now;
+    const Ticks start = path_.template add<asynchronous>(scheduler, warp, op, now, keeps ? events_.size() + 1 : 0);
+    if (asynchronous) stops_ = stops_ || scheduler.unserved > now;
     return start;
   }
 

@@ -7,6 +7,26 @@ namespace {
 
 using namespace sm_state;
 
+bool has_products(const std::vector<SmOperation>& code) {
+  return std::any_of(code.begin(), code.end(), [](const SmOperation& op) { return op.effect == SmEffect::product; });
+}
+
+// What `run` returns of a simulated SM of the program.
+template <bool detailed, class Run>
+auto simulated(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks, std::int64_t passes,
+               int event_passes, const Apart& apart, const Run& run) {
+  const auto of = [&](auto sm) { return run(sm); };
+  for (const auto* part : {&ends.start, &program.code, &ends.end, &program.beside.code})
+    if (has_products(*part)) return of(Sm<detailed, true>(program, ends, limits, blocks, passes, event_passes, apart));
+  return of(Sm<detailed, false>(program, ends, limits, blocks, passes, event_passes, apart));
+}
+
+SmSteady steady_of(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes, const Apart& apart) {
+  const auto run = [](auto& sm) { return sm.run(); };
+  if (event_passes >= 0) return simulated<true>(program, {}, limits, blocks, 0, event_passes, apart, run);
+  return simulated<false>(program, {}, limits, blocks, 0, -1, apart, run);
+}
+
 // Blocks, and warpgroups of asynchronous products that no barrier holds together, are anywhere in their passes: they
 // are spread evenly over the pass of one that is alone. An assumption; it has no number.
 Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks, const SmAlone* known = nullptr) {
@@ -18,7 +38,7 @@ Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks
   if (known && !apart) {
     alone = *known;
   } else {
-    const SmSteady steady = Sm<false>({program.code, warps}, {}, limits, 1, 0, -1).run();
+    const SmSteady steady = steady_of({program.code, warps}, limits, 1, -1, {});
     alone = {steady.clocks, steady.as_later};
   }
   return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0,
@@ -48,8 +68,7 @@ SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int b
   const auto run = [&](int percent, bool details) {
     Apart apart = evenly;
     apart.clocks = evenly.clocks * percent / 100, apart.stays = free || counted == SmPasses::few;
-    if (details) return Sm<true>(program, {}, limits, blocks, 0, event_passes, apart).run();
-    return Sm<false>(program, {}, limits, blocks, 0, -1, apart).run();
+    return steady_of(program, limits, blocks, details ? event_passes : -1, apart);
   };
   SmSteady steady = run(100, event_passes >= 0);
   if (!free || counted != SmPasses::mean) return steady;
@@ -77,10 +96,11 @@ double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLim
   if (as_later) *as_later = true;
   const Apart apart = spread_evenly(program, limits, blocks);
   const auto clocks = [&](std::int64_t n) {
-    Sm<false> sm(program, ends, limits, blocks, n, -1, apart);
-    const double all = sm.run_blocks(whole);
-    if (as_later) *as_later = *as_later && sm.as_later();
-    return all;
+    return simulated<false>(program, ends, limits, blocks, n, -1, apart, [&](auto& sm) {
+      const double all = sm.run_blocks(whole);
+      if (as_later) *as_later = *as_later && sm.as_later();
+      return all;
+    });
   };
   if (passes <= more) return clocks(passes);
   const double after_few = clocks(few), after_more = clocks(more);
