@@ -11,6 +11,7 @@ namespace tilescope::sm_state {
 struct CodeOperation : SmOperation {
   bool in_order = false;  // other schedulers see what it does, or that a pass ends
   bool holds = false;     // a scoreboard
+  bool plain = false;     // keeps a part of its scheduler busy, or none, and another operation of the pass follows
 };
 
 struct SmCode {
@@ -23,6 +24,8 @@ struct SmCode {
     for (const auto* part : {&ends.start, &program, &ends.end, &other.code})
       for (const SmOperation& operation : *part) add(operation);
     if (loop_end > loop) operations[loop_end - 1].in_order = true;
+    for (const std::uint32_t behind : {loop_end, end, beside_end})
+      if (behind > 0) operations[behind - 1].plain = false;
   }
 
   std::int64_t length() const { return loop_end - loop; }
@@ -40,6 +43,7 @@ struct SmCode {
     op.holds = op.result_board < none || op.operand_board < none;
     op.in_order = op.part == SmPart::memory || op.effect == SmEffect::barrier_sync ||
                   op.effect == SmEffect::barrier_arrive || op.effect == SmEffect::phase_arrive;
+    op.plain = op.part != SmPart::memory && op.effect == SmEffect::none;
   }
 };
 

@@ -230,46 +230,67 @@ class Sm {
       if (warp.next >= code_.loop && warp.next < code_.loop_end) counts_.add_waits(warp, warp.next - code_.loop, now);
       ++counts_.issued;
     }
-    Ticks start = now;
-    if (op.part == SmPart::memory) start = queue(scheduler, warp, op, now);
-    Ticks until = start + op.busy;
-    if (asynchronous && op.effect == SmEffect::product) ask(warp, scheduler);
-    else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op, warp, now);
-    if (op.effect == SmEffect::copy) until = way_in_.copy(op, warp, start);
-    if (op.effect == SmEffect::load) start = until = way_in_.take(op, start);
-    if (op.holds) hold(warp, op, start);
+    const Worked worked = op.plain ? Worked{now, use(scheduler, op, warp, now)} : work(scheduler, warp, op, now);
+    if (op.holds) op.plain ? put_boards(warp, op, now) : hold(warp, op, worked.start);
     if constexpr (detailed)
-      if (keeps_events_ && !warp.beside) events_.push_back(event_of(warp, now, until));
-    warp.issued = now;
-    if (op.effect == SmEffect::phase_arrive) end_phase(op, warp);
+      if (keeps_events_ && !warp.beside) events_.push_back(event_of(warp, now, worked.until));
+    warp.issued = now, ++warp.op, ++warp.next;
     scheduler.last = &warp, scheduler.yielded = op.yields;
-    const CodeOperation* following = &op + 1;
-    const bool again = ++warp.next == (warp.beside ? code_.beside_end : code_.loop_end);
+    const Ticks branch = op.plain ? 0 : go_on(op, warp, now);
+    if (branch < never) prepare(warp, op.stall + branch);
+  }
+
+  struct Worked {
+    Ticks start = 0, until = 0;
+  };
+
+  // What an operation does that is not `plain`.
+  Worked work(Scheduler& scheduler, Warp& warp, const CodeOperation& op, const Ticks now) {
+    if (asynchronous && op.effect == SmEffect::product) return ask(warp, scheduler), Worked{now, now + op.busy};
+    const bool queues = op.part == SmPart::memory;
+    const Ticks start = queues ? queue(scheduler, warp, op, now) : now;
+    if (op.effect == SmEffect::copy) return {start, way_in_.copy(op, warp, start)};
+    if (op.effect != SmEffect::load) return {start, queues ? start + op.busy : use(scheduler, op, warp, now)};
+    const Ticks taken = way_in_.take(op, start);
+    return {taken, taken};
+  }
+
+  // The warp has issued an operation that is not `plain`. Returns how much later than by its stall count the next one
+  // may follow; `never`: the warp has ended, or waits for others.
+  Ticks go_on(const CodeOperation& op, Warp& warp, const Ticks now) {
+    if (op.effect == SmEffect::phase_arrive) end_phase(op, warp);
+    const bool again = warp.next == (warp.beside ? code_.beside_end : code_.loop_end);
     if (again && warp.beside) {
       if (warp.passes > 64 * (warps_[0].passes + most_passes)) wait_for_ever();
-      ++warp.passes, warp.next = code_.end, following = &code_.operations[code_.end];
+      ++warp.passes, go_to(code_.end, warp);
     } else if (again) {
       ++warp.passes, ++passes_, stops_ = true;
       // Others may go round and round while the first warp waits for ever.
       if (passes_ > 8 * std::ssize(warps_) * (warps_[0].passes + most_passes)) wait_for_ever();
-      if (most_ == 0 || warp.passes < most_) warp.next = code_.loop, following = &code_.operations[code_.loop];
+      if (most_ == 0 || warp.passes < most_) go_to(code_.loop, warp);
     }
     if (op.effect != SmEffect::none) add_group(op, warp);
     if (warp.next == code_.end && !warp.beside) {
-      ++finished_, warp.at = never, stops_ = true;
+      ++finished_, warp.at = never, --warp.op, stops_ = true;
       longest_ = std::max(longest_, now - warp.started), all_warps_ += now - warp.started;
-      return;
+      return never;
     }
-    warp.op = following;
-    if (op.effect != SmEffect::barrier_sync) prepare(warp, op.stall + (again ? limits_.branch : 0));
     if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp);
+    if (op.effect == SmEffect::barrier_sync) return never;
+    return again ? limits_.branch : 0;
   }
 
-  // The last board is that of operations without one.
+  void go_to(std::uint32_t next, Warp& warp) const { warp.next = next, warp.op = &code_.operations[next]; }
+
   void hold(Warp& warp, const CodeOperation& op, Ticks start) {
     if (asynchronous && op.part == SmPart::memory) start += path_.later(start);
+    put_boards(warp, op, start, way_in_.local_later(op) + way_in_.loads_later(op));
+  }
+
+  // `later`: that the result takes longer. The last board is that of operations without one.
+  static void put_boards(Warp& warp, const CodeOperation& op, Ticks start, Ticks later = 0) {
     Ticks& results = warp.boards[op.result_board];
-    results = std::max(results, start + op.latency + way_in_.local_later(op) + way_in_.loads_later(op));
+    results = std::max(results, start + op.latency + later);
     Ticks& operands = warp.boards[op.operand_board];
     operands = std::max(operands, start + op.operands);
   }
@@ -295,6 +316,7 @@ class Sm {
 
   // The part works on an operation behind those that it has. Returns the end.
   Ticks use(Scheduler& scheduler, const SmOperation& op, const Warp& warp, const Ticks now) {
+    if (op.part == SmPart::none) return now + op.busy;
     const bool beside = asynchronous && scheduler.beside_product(now);
     const Ticks busy = op.busy + (beside ? op.slower : 0), between = beside ? port_turn : ticks_a_clock;
     // Warps issue at whole clocks, or in turns: a pipe that became free since the last one keeps its rate.
@@ -326,7 +348,7 @@ class Sm {
   }
 
   // Earliest issue of the warp's next operation, by what is known now.
-  void prepare(Warp& warp, Ticks stall) {
+  [[gnu::always_inline]] void prepare(Warp& warp, Ticks stall) {
     const SmOperation& op = *warp.op;
     warp.at = warp.issued + stall;
     if constexpr (detailed) warp.causes = {}, warp.causes[index_of(SmWait::stall)] = stall;
