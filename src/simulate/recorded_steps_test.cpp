@@ -15,6 +15,7 @@
 #include "kernel/code/testdata/test_kernels.h"
 #include "simulate/simulation.h"
 #include "simulate/sm/meetings.h"
+#include "simulate/sm/products.h"
 #include "simulate/step_text.h"
 
 namespace recorded_steps_test {

@@ -59,7 +59,8 @@ Warp& first_of(Warp* const* oldest, Warp* const* end, Ticks now, const Can& can,
 // has waited longest goes first. Microbenchmarks on an H100 and an H200: time stamps in the code of one to three warps
 // of a scheduler, steps of warpgroups (validate/tools/sm_rules/issue_order.cu, warpgroups).
 template <class Can>
-[[gnu::always_inline]] inline Warp& next_warp(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end, Ticks now, const Can& can) {
+[[gnu::always_inline]] inline Warp& next_warp(const Scheduler& scheduler, Warp* const* oldest, Warp* const* end,
+                                              Ticks now, const Can& can) {
   Warp* const last = scheduler.last;
   const bool goes_on =
       last && !scheduler.yielded && last->op->part != SmPart::xu && last->causes[index_of(SmWait::pipe)] == 0;

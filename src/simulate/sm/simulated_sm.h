@@ -13,7 +13,6 @@
 #include "simulate/sm/sm.h"
 #include "simulate/sm/state_hash.h"
 #include "simulate/sm/waits.h"
-#include "simulate/sm/warpgroup.h"
 #include "simulate/sm/warps.h"
 #include "simulate/sm/way_in.h"
 
@@ -172,27 +171,6 @@ class Sm {
     return std::max(free, scheduler.ports.free_from(op, now_, scheduler.products, warp.index));
   }
 
-  // Tensor cores begin asynchronous products in the order in which they were issued.
-  void start_products(Scheduler& scheduler) {
-    Ticks& free = scheduler.free[index_of(SmPart::tensor)];
-    while (scheduler.queued > 0) {
-      const auto sooner = [](const Warp* a, const Warp* b) { return a->products.next() < b->products.next(); };
-      Products& products = (*std::min_element(scheduler.warps.begin(), scheduler.warps.end(), sooner))->products;
-      const Ticks start = std::max(free, products.next());
-      if (start > now_) return;
-      const std::size_t place = Products::place(products.started++);
-      const SmOperation& op = code_.operations[products.operations[place]];
-      --scheduler.queued, scheduler.products = free = start + op.busy;
-      scheduler.ports.begin(op, start);
-      begin_product(op, start, free);
-      counts_.busy[index_of(SmPart::tensor)] += op.busy;
-      products.results[place] = free + op.latency;
-      if (products.events[place] == 0) continue;
-      SmEvent& event = events_[products.events[place] - 1];
-      event.started = start, event.until = free;
-    }
-  }
-
   // The warp whose turn it is issues, if the others have come as far (`in_order`) or do not see it. Returns when to
   // look again.
   [[gnu::always_inline]] Ticks step(Scheduler& scheduler, const Ticks now, bool in_order) {
@@ -295,21 +273,6 @@ class Sm {
     operands = std::max(operands, start + op.operands);
   }
 
-  void ask(Warp& warp, Scheduler& scheduler) {
-    Products& products = warp.products;
-    const std::int64_t number = products.issued++;
-    const std::size_t place = Products::place(number);
-    products.asked[place] = now_, products.complete[place] = never, products.operations[place] = warp.next;
-    products.events[place] = keeps_events_ && !warp.beside ? events_.size() + 1 : 0;
-    scheduler.ask(warp, number);
-    ++scheduler.queued, ++scheduler.incomplete, stops_ = true;
-    const std::span<Warp> all = warps_;
-    const std::span<Warp> warpgroup = warp.beside ? warpgroup_of(all.subspan(own_), warp, beside_warps_)
-                                                  : warpgroup_of(all.first(own_), warp, warps_a_block_);
-    if (!complete(warpgroup, number)) return;
-    for (const Warp& each : warpgroup) --scheduler_of(each).incomplete;
-  }
-
   Scheduler& scheduler_of(const Warp& warp) {
     return schedulers_[static_cast<std::size_t>(warp.index % limits_.schedulers)];
   }
@@ -338,15 +301,6 @@ class Sm {
     return start;
   }
 
-  void begin_product(const SmOperation& op, Ticks start, Ticks end) {
-    path_.take(start, end, op.shared_part, [&](Warp& warp, const CodeOperation& moved, std::size_t event, Ticks later) {
-      if (event > 0) move_event(events_[event - 1], later);
-      if (!moved.holds) return;
-      hold(warp, moved, later);
-      if (warp.at < never) wait_for_boards<detailed>(warp);
-    });
-  }
-
   // Earliest issue of the warp's next operation, by what is known now.
   [[gnu::always_inline]] void prepare(Warp& warp, Ticks stall) {
     const SmOperation& op = *warp.op;
@@ -370,6 +324,9 @@ class Sm {
     if (op.effect == SmEffect::product && op.count > 0) warp.groups.add(warp.products.issued);
   }
 
+  void start_products(Scheduler& scheduler);
+  void ask(Warp& warp, Scheduler& scheduler);
+  void begin_product(const SmOperation& op, Ticks start, Ticks end);
   void arrive(const SmOperation& op, Warp& warp);
   void end_phase(const SmOperation& op, const Warp& warp);
   void release(Warp& warp, Ticks until);

@@ -1,6 +1,7 @@
 #include "simulate/sm/sm.h"
 
 #include "simulate/sm/meetings.h"
+#include "simulate/sm/products.h"
 
 namespace tilescope {
 namespace {
