@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "simulate/sm/state.h"
@@ -25,14 +26,17 @@ inline Ticks pass_ends(const Warp& warp, Ticks next, Ticks now, std::uint32_t lo
 // `release`: from an arrival at a barrier to the next operation of a warp that waits there, at least.
 inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, const Warp& first, std::uint32_t loop_end) {
   Turn turn;
-  for (std::size_t i = 1; i < schedulers.size(); ++i)
-    if (schedulers[i].next < schedulers[turn.scheduler].next) turn.scheduler = i;
+  std::array<Ticks, most_schedulers> at;  // of a fixed size, which is quicker
+  at.fill(never);
+  for (std::size_t i = 0; i < schedulers.size(); ++i) at[i] = schedulers[i].next;
+  for (std::size_t i = 1; i < at.size(); ++i)
+    if (at[i] < at[turn.scheduler]) turn.scheduler = i;
   const Scheduler& own = schedulers[turn.scheduler];
   Ticks others = never;
-  for (std::size_t i = 0; i < schedulers.size(); ++i) {
+  for (std::size_t i = 0; i < at.size(); ++i) {
     if (i == turn.scheduler) continue;
-    others = std::min(others, schedulers[i].next);
-    turn.in_order = std::min(turn.in_order, schedulers[i].next + (i > turn.scheduler));  // at one clock by number
+    others = std::min(others, at[i]);
+    turn.in_order = std::min(turn.in_order, at[i] + (i > turn.scheduler));  // at one clock by number
   }
   if (own.waiting > 0) turn.alone = others + release;
   // Others may complete a product at any clock, and hold up an access.

@@ -13,7 +13,7 @@ namespace tilescope::sm_state {
 
 inline constexpr int most_groups = 8, most_products = 8, block_barriers = 32, first_turn = 16, group_warps = 4,
                      most_queue = 32, most_schedulers = 4;
-inline constexpr std::int64_t beginning_passes = 2, settling_passes = 8, most_passes = 24;
+inline constexpr std::int64_t beginning_passes = 2, settling_passes = 8, most_passes = 32;
 
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
 constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
