@@ -261,6 +261,7 @@ std::vector<StepQuestion> questions_of_gains(const Plan& plan, const HardwarePro
   std::vector<StepQuestion> questions;
   if (point.l2 != L2Model::walk) return questions;
   for_each_simulated(plan, hardware, point, [&](const LaunchAtSm& launch) {
+    if (missing_sm_rate(launch)) return true;  // no time, and so no gains
     const std::vector<StepQuestion> more = faster_steps(launch, steps_of_launch(launch.bound));
     questions.insert(questions.end(), more.begin(), more.end());
     return true;

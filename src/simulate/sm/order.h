@@ -26,7 +26,7 @@ inline Ticks pass_ends(const Warp& warp, Ticks next, Ticks now, std::uint32_t lo
 // `release`: from an arrival at a barrier to the next operation of a warp that waits there, at least.
 inline Turn next_turn(std::span<const Scheduler> schedulers, Ticks release, const Warp& first, std::uint32_t loop_end) {
   Turn turn;
-  std::array<Ticks, most_schedulers> at;  // of a fixed size, which is quicker
+  std::array<Ticks, most_schedulers> at;  // all four: loops of a fixed length are quicker
   at.fill(never);
   for (std::size_t i = 0; i < schedulers.size(); ++i) at[i] = schedulers[i].next;
   for (std::size_t i = 1; i < at.size(); ++i)

@@ -1,5 +1,8 @@
 #include "simulate/sm/sm.h"
 
+#include <algorithm>
+#include <type_traits>
+
 #include "simulate/sm/meetings.h"
 #include "simulate/sm/products.h"
 
@@ -16,10 +19,13 @@ bool has_products(const std::vector<SmOperation>& code) {
 template <bool detailed, class Run>
 auto simulated(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks, std::int64_t passes,
                int event_passes, const Apart& apart, const Run& run) {
-  const auto of = [&](auto sm) { return run(sm); };
+  const auto of = [&]<bool asynchronous>(std::bool_constant<asynchronous>) {
+    Sm<detailed, asynchronous> sm(program, ends, limits, blocks, passes, event_passes, apart);
+    return run(sm);
+  };
   for (const auto* part : {&ends.start, &program.code, &ends.end, &program.beside.code})
-    if (has_products(*part)) return of(Sm<detailed, true>(program, ends, limits, blocks, passes, event_passes, apart));
-  return of(Sm<detailed, false>(program, ends, limits, blocks, passes, event_passes, apart));
+    if (has_products(*part)) return of(std::true_type{});
+  return of(std::false_type{});
 }
 
 SmSteady steady_of(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes, const Apart& apart) {
