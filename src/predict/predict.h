@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "predict/point/block_memory.h"
 #include "predict/prediction.h"

@@ -15,7 +15,9 @@ inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) & -ticks_a_cl
 inline constexpr Ticks port_turn = 4 * ticks_a_clock, port_own = 2 * ticks_a_clock;
 
 // What the product that a scheduler's tensor core works on leaves to other operations. A turn belongs to one warp, but
-// for special functions of others; in it each bank of registers gives two reads and takes one fp32 result.
+// for special functions of others; in it each bank of registers gives two reads and takes one fp32 result. Warps whose
+// results lie in different banks share turns on a GPU (pairs_beside.cu), which is not simulated:
+// docs/read-machine-code.md says why.
 class Ports {
  public:
   void begin(const SmOperation& product, Ticks start) {
