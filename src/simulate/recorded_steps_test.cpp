@@ -161,7 +161,7 @@ TEST_CASE("simulated passes of warpgroups, with and without turns, take the cloc
   std::map<std::pair<int, bool>, std::vector<double>> by_group;
   for (const RecordedCode& code : recorded_codes("warpgroups_steps.zst")) {
     const SmProgram program{.code = machine.operations(code.loop, code.warps), .warps = code.warps};
-    constexpr int clocks_alone = -1, group_warps = 4;
+    constexpr int group_warps = 4;
     const double error =
         simulate_steady(program, machine.limits(), code.resident, clocks_alone).clocks / code.clocks - 1;
     by_group[{code.warps / group_warps, has_turns(code)}].push_back(error);
@@ -183,7 +183,7 @@ TEST_CASE("simulated passes of warpgroups, with and without turns, take the cloc
 
 TEST_CASE("two free warpgroups take the mean clocks of an H100 over the times at which the second one begins") {
   const SmMachine machine(profile("h100_sxm"));
-  constexpr int warps = 8, group_warps = 4, clocks_alone = -1;
+  constexpr int warps = 8, group_warps = 4;
   std::vector<RecordedCode> codes = recorded_codes("warpgroups_steps.zst");
   std::erase_if(codes, [](const RecordedCode& code) { return code.warps != warps || has_turns(code); });
   struct Case {

@@ -15,8 +15,6 @@
 namespace tilescope {
 namespace {
 
-constexpr int clocks_alone = -1;  // instead of passes whose events are kept
-
 // A number for all that a simulation reads of a GPU.
 class Fingerprint {
  public:

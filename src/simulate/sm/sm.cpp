@@ -31,7 +31,7 @@ auto simulated(const SmProgram& program, const SmEnds& ends, const SmLimits& lim
 SmSteady steady_of(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes, const Apart& apart) {
   const auto run = [](auto& sm) { return sm.run(); };
   if (event_passes >= 0) return simulated<true>(program, {}, limits, blocks, 0, event_passes, apart, run);
-  return simulated<false>(program, {}, limits, blocks, 0, -1, apart, run);
+  return simulated<false>(program, {}, limits, blocks, 0, clocks_alone, apart, run);
 }
 
 // Blocks, and warpgroups of asynchronous products that no barrier holds together, are anywhere in their passes: they
@@ -45,7 +45,7 @@ Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks
   if (known && !apart) {
     alone = *known;
   } else {
-    const SmSteady steady = steady_of({program.code, warps}, limits, 1, -1, {});
+    const SmSteady steady = steady_of({program.code, warps}, limits, 1, clocks_alone, {});
     alone = {steady.clocks, steady.as_later};
   }
   return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0,
@@ -72,18 +72,18 @@ SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int b
                          SmPasses counted, const SmAlone* alone) {
   const Apart evenly = spread_evenly(program, limits, blocks, alone);
   const bool free = evenly.stays && (counted == SmPasses::first || counted == SmPasses::mean);
-  const auto run = [&](int percent, bool details) {
+  const auto run = [&](int percent, int events) {
     Apart apart = evenly;
     apart.clocks = evenly.clocks * percent / 100, apart.stays = free || counted == SmPasses::few;
-    return steady_of(program, limits, blocks, details ? event_passes : -1, apart);
+    return steady_of(program, limits, blocks, events, apart);
   };
-  SmSteady steady = run(100, event_passes >= 0);
+  SmSteady steady = run(100, event_passes);
   if (!free || counted != SmPasses::mean) return steady;
   // A little more or less apart, and they go another way: the mean over how far apart stamps showed them to be.
   constexpr std::array percents{80, 90, 110, 120};
   double clocks = steady.clocks, beside = steady.beside_clocks;
   for (const int percent : percents) {
-    const SmSteady other = run(percent, false);
+    const SmSteady other = run(percent, clocks_alone);
     clocks += other.clocks, beside += other.beside_clocks, steady.as_later = steady.as_later && other.as_later;
   }
   clocks /= 1 + percents.size();
@@ -103,7 +103,7 @@ double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLim
   if (as_later) *as_later = true;
   const Apart apart = spread_evenly(program, limits, blocks);
   const auto clocks = [&](std::int64_t n) {
-    return simulated<false>(program, ends, limits, blocks, n, -1, apart, [&](auto& sm) {
+    return simulated<false>(program, ends, limits, blocks, n, clocks_alone, apart, [&](auto& sm) {
       const double all = sm.run_blocks(whole);
       if (as_later) *as_later = *as_later && sm.as_later();
       return all;

@@ -80,8 +80,10 @@ struct SmAlone {
   bool as_later = false;  // see SmSteady
 };
 
+constexpr int clocks_alone = -1;  // instead of passes whose events are kept
+
 // Runs until the state of the SM repeats. Throws InputError when warps wait for ever. `event_passes`: of the
-// first warp, whose events are kept; below 0: the clocks alone, which takes half the time. `alone`: a pass of one
+// first warp, whose events are kept; `clocks_alone`, which takes half the time. `alone`: a pass of one
 // block, if it is known; of use where they begin together.
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0,
                          SmPasses counted = SmPasses::settled, const SmAlone* alone = nullptr);

@@ -76,7 +76,7 @@ TEST_CASE("random programs without asynchronous products take the same clocks by
     const SmProgram program{code.of(5 + up_to(60)), warps};
     const SmEnds ends{code.of(up_to(20)), code.of(up_to(20))};
     sm_state::Apart apart{warps, ticks(up_to(50))};
-    constexpr int passes = 6, clocks_alone = -1;
+    constexpr int passes = 6;
     using Special = sm_state::Sm<false, false>;
     using General = sm_state::Sm<false, true>;
     Special special(program, ends, limits, blocks, passes, clocks_alone, apart);
