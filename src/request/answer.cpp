@@ -1,5 +1,6 @@
 #include "request/answer.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -42,14 +43,16 @@ void read_errors(const Plan& plan, const HardwareProfile& hardware) {
   else if (modelled_basis(hardware) == Basis::measured) error_bars(plan.kernel.name);
 }
 
-// A GPU's file takes longer to read than a plan's. Meanwhile: the machine code of the tiles that are tried.
-void read_ahead(const Plan& plan, const Options& options) {
+// A GPU's file takes longer to read than a plan's. Until it `is_read`: the machine code of the tiles that are tried.
+void read_ahead(const Plan& plan, const Options& options, const std::atomic<bool>& is_read) {
   if (plan.assumed || !plan.kernel.free.empty()) return;
   try {
     const Point point = read_point(options, plan);
     static const HardwareProfile none;
-    for (const Point& tile : search_points(plan, none, point, search_options(options, plan), nullptr))
+    for (const Point& tile : search_points(plan, none, point, search_options(options, plan), nullptr)) {
+      if (is_read) return;
       read_code(plan, tile);
+    }
   } catch (const std::exception&) {  // for whoever asks for it
   }
 }
@@ -79,9 +82,10 @@ JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, con
 StartedAnswer start_answer(const Options& options) {
   std::optional<Plan> plan;
   std::optional<HardwareProfile> hardware;
+  std::atomic<bool> is_read = false;
   at_once(2, [&](std::size_t i) {
-    if (i == 0) hardware = read_hardware(options);
-    else plan = read_plan(options), read_ahead(*plan, options);
+    if (i == 0) hardware = read_hardware(options), is_read = true;
+    else plan = read_plan(options), read_ahead(*plan, options, is_read);
   });
   StartedAnswer started{.answer = {std::move(*plan), std::move(*hardware), {}, {}, {}, {}, {}}, .tiles = {}};
   Answer& a = started.answer;

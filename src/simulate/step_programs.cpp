@@ -267,7 +267,7 @@ SmAlone StepPrograms::simulated(const StepProgram& program, const StepQuestion& 
   }
   if (asked == Asked::before) around.start.erase(around.start.begin() + before_copies(program), around.start.end());
   if (asked != Asked::around) return {simulate_blocks(steps, around, limits, question.resident, 1)};
-  constexpr int passes = 8;
+  const int passes = question.stays ? 8 : 4;
   bool as_later = false;
   const double all = simulate_blocks(steps, around, limits, question.resident, passes,
                                      question.stays ? SmWhole::mean_warp : SmWhole::last_warp, &as_later);

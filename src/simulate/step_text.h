@@ -50,6 +50,7 @@ inline std::string_view name_of(std::string_view text) {
 
 // The section whose name, and numbers, the line has; none: it has an instruction, or nothing that is known.
 inline std::vector<StepLine>* section_of(std::string_view line, StepProgram& program) {
+  if (line.empty() || line.front() < 'a') return nullptr;  // an instruction's begins with a number
   const std::string_view name = line.substr(0, line.find(' '));
   const auto named = std::find_if(std::begin(StepProgram::sections), std::end(StepProgram::sections),
                                   [&](const auto& each) { return each.name == name; });

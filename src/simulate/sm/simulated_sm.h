@@ -39,7 +39,7 @@ class Sm {
         phases_(program.beside, blocks),
         counts_{.waited = std::vector<Waits>(program.code.size())},
         as_later_(apart.as_later),
-        stays_(apart.stays) {
+        first_(apart.first) {
     for (Warp& warp : warps_) scheduler_of(warp).warps.push_back(&warp), prepare(warp, 0);
     used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
   }
@@ -83,7 +83,7 @@ class Sm {
   // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
   // where it does not repeat in time, the one after settling.
   Mark find_period(SmSteady& steady) {
-    if (stays_) return first_passes();
+    if (first_ > 0) return first_passes();
     for (Marks marks(!detailed);;) {
       const std::int64_t before = warps_[0].passes;
       if (before >= most_passes) return marks.from();
@@ -102,7 +102,7 @@ class Sm {
       return mark_now();
     };
     const Mark start = run_to(beginning_passes);
-    return run_to(beginning_passes + settling_passes), start;
+    return run_to(beginning_passes + first_), start;
   }
 
   // The first warp has ended a pass.
@@ -370,7 +370,7 @@ class Sm {
   std::int64_t passes_ = 0;  // of all warps
   int finished_ = 0;
   bool as_later_;
-  const bool stays_;
+  const std::int64_t first_;
   bool keeps_events_ = false;
 };
 

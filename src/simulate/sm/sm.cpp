@@ -49,7 +49,7 @@ Apart spread_evenly(const SmProgram& program, const SmLimits& limits, int blocks
     alone = {steady.clocks, steady.as_later};
   }
   return {warps, ticks(alone.clocks / groups), alone.as_later || limits.copies_later == 0,
-          warpgroups == Warpgroups::free};
+          warpgroups == Warpgroups::free ? settling_passes : 0};
 }
 
 }  // namespace
@@ -71,10 +71,11 @@ Warpgroups warpgroups_of(const SmProgram& program) {
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes,
                          SmPasses counted, const SmAlone* alone) {
   const Apart evenly = spread_evenly(program, limits, blocks, alone);
-  const bool free = evenly.stays && (counted == SmPasses::first || counted == SmPasses::mean);
+  const bool free = evenly.first > 0 && (counted == SmPasses::first || counted == SmPasses::mean);
+  const std::int64_t first = free ? evenly.first : counted == SmPasses::few ? few_passes : 0;
   const auto run = [&](int percent, int events) {
     Apart apart = evenly;
-    apart.clocks = evenly.clocks * percent / 100, apart.stays = free || counted == SmPasses::few;
+    apart.clocks = evenly.clocks * percent / 100, apart.first = first;
     return steady_of(program, limits, blocks, events, apart);
   };
   SmSteady steady = run(100, event_passes);

@@ -13,7 +13,7 @@ namespace tilescope::sm_state {
 
 inline constexpr int most_groups = 8, most_products = 8, block_barriers = 32, first_turn = 16, group_warps = 4,
                      most_queue = 32, most_schedulers = 4;
-inline constexpr std::int64_t beginning_passes = 2, settling_passes = 8, most_passes = 32;
+inline constexpr std::int64_t beginning_passes = 2, settling_passes = 8, few_passes = 4, most_passes = 24;
 
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
 constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
@@ -25,8 +25,8 @@ using Waits = std::array<Ticks, sm_waits>;
 struct Apart {
   int warps = 1;
   Ticks clocks = 0;
-  bool as_later = true;  // see SmSteady
-  bool stays = false;    // the first passes count, see SmPasses
+  bool as_later = true;    // see SmSteady
+  std::int64_t first = 0;  // so many first passes count, see SmPasses; 0: all that repeat
 };
 
 // Ends of the last groups, oldest first.
