@@ -170,7 +170,7 @@ const std::vector<RateRule>& rate_rules() {
       {"the nearest measured GPU's, in seconds",
        as_it_is_there,
        measured,
-       {"launch.host_interval", "launch.interval", "launch.interval_from_memory", "launch.dependent"}},
+       {"launch.host_interval", "launch.interval", "launch.interval_from_memory", "launch.dependent", "launch.alone"}},
       {"the nearest measured GPU's, in clocks", boost_period, measured, {"launch.block", "launch.block_beside"}},
       // Clock and power: chips are assumed to need the same energy an operation at their own highest clocks
       {"boost clock", boost, none, {"clock.most"}},

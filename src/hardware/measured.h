@@ -113,7 +113,7 @@ struct MeasuredRates {
     Value
         interval_from_memory;  // the same where so much has passed through the L2 that a launch's own data is not there
     Value dependent;           // s that a kernel adds which is launched early and waits for the one ahead of it
-    Value empty;               // s, an empty kernel alone between two events, less two events with nothing between
+    Value alone;               // s that two events around a kernel show beyond the time in which it has blocks
     Value block_beside;        // s a block of an SM that has room for many
     Value block;  // s from the end of a block that has stored something to the start of the next one in its place
   } launch;
@@ -230,7 +230,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("launch", "interval", seconds, r.launch.interval);
   visit("launch", "interval_from_memory", seconds, r.launch.interval_from_memory);
   visit("launch", "dependent", seconds, r.launch.dependent);
-  visit("launch", "empty", seconds, r.launch.empty);
+  visit("launch", "alone", seconds, r.launch.alone);
   visit("launch", "block", seconds, r.launch.block);
   visit("launch", "block_beside", seconds, r.launch.block_beside);
   visit("clock", "most", hertz, r.clock.most);

@@ -48,7 +48,11 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
       add_memory_wait(hardware, each, result);
     }
     // Launches: the gap before each.
-    if (at_work(point, Mechanism::launch_gaps)) time.launch += launch_seconds(hardware, launch.bound.how, gone);
+    if (at_work(point, Mechanism::launch_gaps)) {
+      const double gap = launch_seconds(hardware, launch.bound.how, gone);
+      time.launch += gap;
+      time.cold_launch += times.size() == 1 ? alone_seconds(hardware, launch.bound.how) : gap;
+    }
     time.sm_cycles += each.cold_seconds(each.highest_hz) * each.highest_hz, time.busy_cycles += result.busy_clocks;
     add_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true), time.energy);
   }
@@ -57,7 +61,7 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
   const ClockAndPower sustained = sustained_clock(hardware, times, spent, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
   time.cold_hz = first_clock(hardware, times, spent);
-  time.cold = time.launch;
+  time.cold = time.cold_launch;
   for (std::size_t i = 0; i < times.size(); ++i) {
     out.islands[i].seconds = times[i].cold_seconds(time.cold_hz);
     time.cold += out.islands[i].seconds;

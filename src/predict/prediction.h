@@ -172,7 +172,8 @@ struct TimePrediction {
   bool modelled =
       false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
   double total = 0;        // run after run without a pause, launches queued ahead of the GPU, at `clock_hz`
-  double cold = 0;         // one run alone, after a pause
+  double cold = 0;         // one run alone, after a pause, as two events around it show
+  double cold_launch = 0;  // of `cold`: outside of kernels
   double cold_hz = 0;      // its clock, but for launches whose highest is lower
   double sm_cycles = 0;    // clocks from the first block's start to the last one's end, summed over islands
   double busy_cycles = 0;  // clocks that a multiprocessor holds blocks, mean over them; 0: not modelled

@@ -86,7 +86,7 @@ void make_faster(SmFaster what, std::vector<SmOperation>& code) {
                     : what == SmFaster::alu  ? SmPart::alu
                                              : SmPart::none;
   for (SmOperation& op : code) {
-    if (part != SmPart::none && op.part == part)
+    if (part != SmPart::none && (op.part == part || (part == SmPart::fma && op.part == SmPart::imad)))
       for (Ticks* each : {&op.busy, &op.holds_product, &op.slower}) shorten(*each);
     if (what == SmFaster::shared) {
       shorten(op.shared), op.shared_part /= sm_faster_by;

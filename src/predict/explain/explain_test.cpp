@@ -143,7 +143,7 @@ TEST_CASE(
               seconds += kernel["seconds"].is_null() ? 0 : kernel["seconds"].get<double>();
         CHECK(hbm == prediction.traffic.both(LevelId::hbm));
         CHECK(l2 == prediction.traffic.both(LevelId::l2));
-        if (prediction.feasible) CHECK(seconds + prediction.time.launch == doctest::Approx(prediction.time.cold));
+        if (prediction.feasible) CHECK(seconds + prediction.time.cold_launch == doctest::Approx(prediction.time.cold));
         else CHECK(seconds == 0);
         const Names names = sizes_of(plan.schedule.diagram, workload);
         for (const Json& term : json["terms"]) {

@@ -183,8 +183,9 @@ void add_seconds(Table& t) {
       json_time | csv | time_text, [](const TimePrediction& time) { return time.total; });
   add("microseconds", "microseconds", "us", "The same in microseconds.", compare,
       [](const TimePrediction& time) { return time.total * 1e6; });
-  add("cold_seconds", "one run alone, after a pause", "s", "Time of one run alone after a pause, with an empty L2.",
-      json_time | time_text, [](const TimePrediction& time) { return time.cold; });
+  add("cold_seconds", "one run alone, after a pause", "s",
+      "Time of one run alone after a pause, with an empty L2, as CUDA events around it show.", json_time | time_text,
+      [](const TimePrediction& time) { return time.cold; });
 }
 
 void add_clocks(Table& t) {
@@ -200,6 +201,8 @@ void add_clocks(Table& t) {
       [](const TimePrediction& time) { return time.modelled ? Json(time.busy_cycles) : Json(nullptr); });
   add("launch_seconds", "launch", "s", "Part of the time between kernels.", json_time,
       [](const TimePrediction& time) { return time.launch; });
+  add("cold_launch_seconds", "launch alone", "s", "Part of cold_seconds outside of kernels.", json_time,
+      [](const TimePrediction& time) { return time.cold_launch; });
   add("host_seconds", "host", "s",
       "Time that the host of the measured GPU takes to launch the kernels one by one, without a CUDA graph: where it "
       "is "

@@ -129,6 +129,20 @@ TEST_CASE(
   CHECK(launches(4096) == doctest::Approx(6e-6));  // S and P, each written and read: 1 GB
 }
 
+TEST_CASE("a run alone takes longer by what two events around a kernel show, once for all of its launches") {
+  HardwareProfile hardware = textbook();
+  auto& m = *hardware.measured;
+  m.launch.interval = {1e-6, "M"};
+  const Plan plan = load_plan_for_kernel("reference", data);
+  const auto time = [&] { return predicted(plan, hardware, attention(plan, 1, 512, 128, 128, 4)).time; };
+  const TimePrediction unknown = time();
+  CHECK(unknown.cold_launch == doctest::Approx(3e-6));
+  m.launch.block = {1e-7, "M"}, m.launch.alone = {4e-6, "M"};
+  const TimePrediction known = time();
+  CHECK(known.cold_launch == doctest::Approx(3.9e-6 + 2 * 0.9e-6));
+  CHECK(known.launch == doctest::Approx(3 * 0.9e-6));
+}
+
 TEST_CASE(
     "a launch without products has the cycles of the highest clock, whatever the power limit leaves run after run") {
   const Plan plan = load_plan_for_kernel("reference", data);

@@ -22,6 +22,12 @@ double launch_seconds(const HardwareProfile& hardware, const IslandImplementatio
   return hardware.launch_seconds ? hardware.launch_seconds->value : 0;
 }
 
+double alone_seconds(const HardwareProfile& hardware, const IslandImplementation& how) {
+  const auto& measured = hardware.measured;
+  if (!measured || !measured->launch.alone) return launch_seconds(hardware, how, 1);
+  return std::max(0.0, measured->launch.alone->value - first_block_start(hardware));
+}
+
 double host_seconds(const HardwareProfile& hardware, std::size_t launches) {
   const bool known = hardware.measured && hardware.measured->launch.host_interval;
   return known ? hardware.measured->launch.host_interval->value * static_cast<double>(launches) : 0;

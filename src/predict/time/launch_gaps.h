@@ -13,6 +13,9 @@ double first_block_start(const HardwareProfile& hardware);
 // the L2 that does not stay there from run to run; of what the launch itself needs as much comes from memory.
 double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, double gone);
 
+// s that two events around the first launch of a run alone show beyond the time in which it has blocks.
+double alone_seconds(const HardwareProfile& hardware, const IslandImplementation& how);
+
 // s that a host takes to launch that many kernels; 0: not known.
 double host_seconds(const HardwareProfile& hardware, std::size_t launches);
 

@@ -125,10 +125,10 @@ TEST_CASE(
   CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E R2, [R4.64]", 10)) == doctest::Approx(10 * l2).epsilon(0.03));
   CHECK(clocks_of(repeated("1 0 7 1 0 LDG.E.CONSTANT R2, [R4.64]", 10)) ==
         doctest::Approx(10 * rates.local.latency_l1->value).epsilon(0.03));
-  // They share the way into the SM.
+  // They share the way into the SM; its queue fills during the first of the passes that count.
   for (const int warps : {4, 8})
     CHECK(clocks_of(repeated("1 0 7 0 0 LDG.E.128 R4, [R2.64]", 60) + "1 7 7 1 0 IADD3 R2, R4, R2, RZ\n", 0, warps) ==
-          doctest::Approx(60 * warps * 512 / rates.l2.read_one_unit->value).epsilon(0.02));
+          doctest::Approx(60 * warps * 512 / rates.l2.read_one_unit->value).epsilon(0.035));
 }
 
 TEST_CASE("a load to registers from memory takes as much longer as a copy does; other code takes as long as before") {

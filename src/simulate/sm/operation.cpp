@@ -146,6 +146,14 @@ SmPart part_of(CodePipe pipe) {
   return SmPart::none;
 }
 
+// Multiply-adds of integers, and moves and shifts that compilers write as such, go to one half of an fp32 pipe that has
+// two, of 16 lanes each (compute capability 8.6 to 9.0, CUDA's programming guide). Microbenchmark on an H200
+// (validate/tools/sm_rules/integers.cu): one every other clock, while the other half takes those of floats.
+void put_in_half(SmOperation& op) {
+  constexpr Ticks of_half = 2 * ticks_a_clock;  // of a warp's instruction
+  if (op.part == SmPart::fma && op.busy < of_half * 3 / 4) op.part = SmPart::imad, op.busy *= 2;
+}
+
 }  // namespace
 
 bool has_memory_latency(const HardwareProfile& hardware) {
@@ -292,6 +300,7 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     op.quarter = ticks(warp_threads * bytes_of_thread(instruction) / quarter_bytes *
                        (row.kind == K::load ? quarter_loads : quarter_stores));
   add_held(op);
+  if (row.kind == K::multiply_add) put_in_half(op);
   return op;
 }
 
@@ -326,7 +335,7 @@ void SmWay::add(const std::string& opcode, std::string_view text, const SmOperat
   if (opcode == "BSYNC" && last_ == "BRA") operations_.back().stall += ticks(meeting);
   operations_.push_back(operation);
   operations_.back().banks = banks_of(text);
-  if (operation.part != SmPart::fma)  // results of other pipes are in nobody's way
+  if (operation.part != SmPart::fma && operation.part != SmPart::imad)  // results of other pipes are in nobody's way
     for (SmBank& bank : operations_.back().banks) bank.results = 0;
   if (opcode == "BSYNC" && last_ != "BRA") operations_.back().stall += ticks(met);
   last_ = opcode;

@@ -24,13 +24,15 @@ constexpr Ticks ticks_a_clock = 16;
 constexpr Ticks never = std::numeric_limits<Ticks>::max() / 4;
 Ticks ticks(double clocks);
 
-// Parts of a scheduler's quarter of the SM. `memory`: the queue of loads, stores, shuffles and copies.
-enum class SmPart : std::uint8_t { none, fma, alu, xu, tensor, memory };
+// Parts of a scheduler's quarter of the SM. `imad`: the half of the fp32 pipe that multiplies integers, where the pipe
+// has two halves. `memory`: the queue of loads, stores, shuffles and copies.
+enum class SmPart : std::uint8_t { none, fma, imad, alu, xu, tensor, memory };
 template <>
 struct EnumTable<SmPart> {
-  static constexpr std::array rows{NamedKind{SmPart::none, "none"},     NamedKind{SmPart::fma, "fma"},
-                                   NamedKind{SmPart::alu, "alu"},       NamedKind{SmPart::xu, "xu"},
-                                   NamedKind{SmPart::tensor, "tensor"}, NamedKind{SmPart::memory, "memory"}};
+  static constexpr std::array rows{NamedKind{SmPart::none, "none"},    NamedKind{SmPart::fma, "fma"},
+                                   NamedKind{SmPart::imad, "imad"},    NamedKind{SmPart::alu, "alu"},
+                                   NamedKind{SmPart::xu, "xu"},        NamedKind{SmPart::tensor, "tensor"},
+                                   NamedKind{SmPart::memory, "memory"}};
 };
 constexpr std::size_t sm_parts = EnumTable<SmPart>::rows.size();
 

@@ -31,7 +31,7 @@ class Ports {
 
   // Whether the operation needs the ports.
   static bool needed(const SmOperation& op) {
-    return op.part == SmPart::fma || op.part == SmPart::alu || op.part == SmPart::xu;
+    return op.part == SmPart::fma || op.part == SmPart::imad || op.part == SmPart::alu || op.part == SmPart::xu;
   }
 
   // When the operation may have them, from `now` to the product's `end`.

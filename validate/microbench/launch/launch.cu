@@ -100,10 +100,6 @@ void measure_launch(Microbench& bench) {
   std::vector<double> beside = kernel_runs(bench, 50, units * 128, 128, 0, 2000);
   for (double& sample : beside) sample = (sample - lone) / (50 * 127);
   bench.add("launch.block_beside", beside, "empty blocks of 128 threads on all SMs: 128 per SM minus 1 per SM");
-  const double nothing = median_of(kernel_runs(bench, 0, 1, 32, 0, 100));
-  std::vector<double> one = kernel_runs(bench, 1, units, 128, 0, 100);
-  for (double& sample : one) sample -= nothing;
-  bench.add("launch.empty", one, "an empty kernel between two queued events, minus the two events without it");
   // Shared memory of more than half an SM, so that one block is resident at a time.
   int most = 0;
   check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), "cudaDeviceGetAttribute");

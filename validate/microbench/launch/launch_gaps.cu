@@ -66,6 +66,24 @@ std::vector<double> gaps(const Microbench& bench, int kernels, std::size_t bytes
   return found;
 }
 
+// Seconds that two events around a kernel of 10 us, queued behind a flush of the L2, show beyond the time from its
+// first warp's start to its last warp's end.
+double alone_seconds(const Microbench& bench, const L2Flush& flush) {
+  const auto blocks = static_cast<unsigned>(bench.units());
+  std::vector<Times> host(blocks * gap_threads / 32);
+  const DeviceBuffer memory(sizeof(Times) * host.size());
+  Times* times = static_cast<Times*>(memory.get());
+  flush.enqueue(nullptr);
+  const double seconds =
+      event_seconds([&] { working_kernel<<<blocks, gap_threads>>>(10'000, nullptr, nullptr, 0, times); });
+  check_cuda(cudaMemcpy(host.data(), times, sizeof(Times) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  const auto first =
+      std::min_element(host.begin(), host.end(), [](const Times& a, const Times& b) { return a.begin < b.begin; });
+  const auto last =
+      std::max_element(host.begin(), host.end(), [](const Times& a, const Times& b) { return a.end < b.end; });
+  return seconds - static_cast<double>(last->end - first->begin) * 1e-9;
+}
+
 double mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double each : values) sum += each;
@@ -102,15 +120,20 @@ double turn_seconds(const Microbench& bench, int size, int resident, int rounds,
 }  // namespace
 
 void measure_launch_gaps(Microbench& bench) {
-  std::vector<double> near, far;
+  const L2Flush flush;
+  std::vector<double> near, far, alone;
   for (int i = 0; i < bench.repeats(); ++i) {
     near.push_back(median_of(gaps(bench, 16, 0)));
     far.push_back(mean_of(gaps(bench, 16, std::size_t{96} << 20)));
+    alone.push_back(alone_seconds(bench, flush));
   }
   bench.add(
       "launch.interval", near,
       "kernels of 5 us that store one sector per warp; from the end of one until the next has a block on every SM");
   bench.add("launch.interval_from_memory", far, "the same, alternating with copies of 96 MiB; mean of 15");
+  bench.add("launch.alone", alone,
+            "two events around a kernel of 10 us behind a flush of the L2, minus its first warp's start to its last "
+            "warp's end");
   const double hz = bench.find("clock.most") ? bench.find("clock.most")->value : 0;
   if (hz <= 0) return;
   std::vector<double> turns;

@@ -95,7 +95,11 @@ const Columns<SimulatedLoopRow>& simulated_loop_columns() {
       share("issued", "issue", "Issue slots that are used.", [](const SmSteady& steady) { return steady.issued; }),
       pipe_share<SmPart::tensor>("Time that the tensor pipes are busy."),
       pipe_share<SmPart::xu>("Time that the pipes of special functions are busy."),
-      pipe_share<SmPart::fma>("Time that the pipes of multiply-adds are busy."),
+      share("fma", "fma", "Time that the pipes of multiply-adds are busy, half of them with those of integers.",
+            [](const SmSteady& steady) {
+              return steady.busy[static_cast<std::size_t>(SmPart::fma)] +
+                     steady.busy[static_cast<std::size_t>(SmPart::imad)] / 2;
+            }),
       pipe_share<SmPart::alu>("Time that the pipes of integer and logic instructions are busy."),
       share("shared", "shared", "Time that shared memory is busy with loads, stores, shuffles and copies of threads.",
             [](const SmSteady& steady) { return steady.shared; }),
