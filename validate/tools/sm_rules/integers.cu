@@ -1,18 +1,11 @@
 // Clocks of a scheduler for what compilers write as multiply-adds of integers (IMAD): products, moves, shifts.
-//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -o integers validate/tools/sm_rules/integers.cu &&
-//   ./integers
+//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o integers
+//   validate/tools/sm_rules/integers.cu && ./integers
 // Prints a line a case, of one and of four warps a scheduler: clocks of a round of the loop. `cuobjdump -sass` tells
 // how many instructions of which kind are in it; of CUDA 13.0, beside an addition, a comparison and a branch: 128 FFMA;
 // 128 IMAD; 128 IMAD; 14 IMAD.SHL, 2 SHF; 19 IMAD.MOV, 4 MOV; 128 FFMA, 128 IMAD; 256 FFMA, 128 IMAD. An IMAD is issued
 // every other clock, an FFMA in between.
-#include <cstdio>
-#include <cstdlib>
-
-#define CHECK(call)                                                                       \
-  do {                                                                                    \
-    if (const cudaError_t error = (call); error != cudaSuccess)                           \
-      std::printf("%s: %s\n", #call, cudaGetErrorString(error)), std::exit(EXIT_FAILURE); \
-  } while (0)
+#include "set_up.cuh"
 
 constexpr int chains = 16, rounds = 200, unrolled = 8, warp_threads = 32, schedulers = 4;
 enum class Kind { fp32, product, wide, shift, move, one_and_one, two_and_one };
@@ -39,7 +32,7 @@ __global__ void run(unsigned* out, unsigned a) {
   float f[chains];
   for (int i = 0; i < chains; ++i) x[i] = threadIdx.x * 7 + i * a, f[i] = x[i];
   __syncthreads();
-  const long long from = clock64();
+  const unsigned from = now();
 #pragma unroll 1
   for (int r = 0; r < rounds; ++r) {
 #pragma unroll
@@ -48,7 +41,7 @@ __global__ void run(unsigned* out, unsigned a) {
       for (int i = 0; i < chains; ++i)
         operation<kind>(x[i], x[(i + 1) % chains], f[i], f[(i + chains / 2) % chains], a);
   }
-  const auto clocks = static_cast<unsigned>(clock64() - from);
+  const unsigned clocks = now() - from;
   unsigned sum = 0;
   for (int i = 0; i < chains; ++i) sum += x[i] + __float_as_uint(f[i]);
   if (sum == 12345) out[1] = sum;
@@ -66,8 +59,7 @@ void measure(const char* name, unsigned* out) {
 }
 
 int main() {
-  unsigned* out = nullptr;
-  CHECK(cudaMalloc(&out, 2 * sizeof *out));
+  unsigned* out = begin(2);
   measure<Kind::fp32>("fma.rn.f32", out), measure<Kind::product>("mad.lo", out), measure<Kind::wide>("mad.wide", out);
   measure<Kind::shift>("shl", out), measure<Kind::move>("mov", out);
   measure<Kind::one_and_one>("fma, mad", out), measure<Kind::two_and_one>("2 fma, mad", out);
