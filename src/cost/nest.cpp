@@ -20,7 +20,6 @@ void bind_chunks(const Schedule& schedule, std::span<const std::int64_t> tiles, 
         BoundLoop& inner = nest.loops[static_cast<std::size_t>(j)];
         if (nest.loops[static_cast<std::size_t>(i)].axis != cut.axis || inner.axis != cut.of) continue;
         const std::int64_t size = nest.size(cut.of), length = std::min(size, cut.length_in(size, tiles));
-        inner.tile = std::min(inner.tile, length);
         inner.trips = ceil_div(length, inner.tile);
         nest.chunked = {.outer = i, .inner = j, .of = cut.of, .length = length, .tile = inner.tile, .size = size};
       }

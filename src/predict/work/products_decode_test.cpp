@@ -44,7 +44,8 @@ code:
 TEST_CASE("packed rows, parts of whole tiles and quantised pages of a decode kernel equal counts tile by tile") {
   const Plan plan = plan_of(decode);
   for (const std::int64_t splits : {1, 3, 7, 16})
-    for (const Workload w : {Workload{2, 8, 2, 1, 1000, 128, 128}, Workload{1, 12, 2, 3, 4097, 128, 128}}) {
+    for (const Workload w : {Workload{2, 8, 2, 1, 1000, 128, 128}, Workload{1, 12, 2, 3, 4097, 128, 128},
+                             Workload{1, 12, 2, 3, 63, 128, 128}, Workload{2, 8, 2, 1, 1, 128, 128}}) {
       Point point = point_of(plan, w);
       point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = splits;
       point.mask = *parse_mask("causal");
