@@ -30,11 +30,12 @@ enum class Gains { wanted, unwanted };
 struct TimedLaunches {
   StageResults<LaunchAtSm> launches;
   StageResults<LaunchTime> by_themselves;
+  EnergyByItem repeated{};  // of all launches run after run; with an empty L2: TimePrediction
 };
 
 // The schedule's launches one after the other, again and again. Returns the time of each.
 StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const Point& point,
-                                          const TimedLaunches& timed, double gone, Prediction& out) {
+                                          TimedLaunches& timed, double gone, Prediction& out) {
   TimePrediction& time = out.time;
   StageResults<LaunchTime> times(timed.launches.get_allocator());
   times.reserve(timed.launches.size());
@@ -54,13 +55,16 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
       time.cold_launch += times.size() == 1 ? alone_seconds(hardware, launch.bound.how) : gap;
     }
     time.sm_cycles += each.cold_seconds(each.highest_hz) * each.highest_hz, time.busy_cycles += result.busy_clocks;
-    add_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true), time.energy);
+    const double added = stored_in_steps(launch.bound, true);
+    add_energy(hardware, launch.bound.how, launch.counts, added, each.from_memory, timed.repeated);
+    add_energy(hardware, launch.bound.how, launch.counts, added, 1, time.energy);
   }
   // Clock: the highest at which all of them stay within the power limit.
-  const EnergyByItem spent = at_work(point, Mechanism::power) ? time.energy : EnergyByItem{};
+  const bool by_power = at_work(point, Mechanism::power);
+  const EnergyByItem spent = by_power ? timed.repeated : EnergyByItem{};
   const ClockAndPower sustained = sustained_clock(hardware, times, spent, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
-  time.cold_hz = first_clock(hardware, times, spent);
+  time.cold_hz = first_clock(hardware, times, by_power ? time.energy : EnergyByItem{});
   time.cold = time.cold_launch;
   for (std::size_t i = 0; i < times.size(); ++i) {
     out.islands[i].seconds = times[i].cold_seconds(time.cold_hz);
@@ -127,7 +131,7 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
     return add_times(plan, hardware, bound, counts, gains, out, time.clock_hz);
   // Explain: what a faster resource would save.
   if (point.l2 == L2Model::walk && gains == Gains::wanted)
-    time.gain = gains_of(timed.launches, times, time.energy, gone, time.launch, time.total);
+    time.gain = gains_of(timed.launches, times, timed.repeated, gone, time.launch, time.total);
 }
 
 // What tells the bytes at memory: the walk or the closed form, as the point says; or the least that any walk gives.

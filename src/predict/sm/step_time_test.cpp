@@ -24,7 +24,7 @@ EnergyByItem joules(EnergyItem item, double all) {
 
 double tensor_joules(const HardwareProfile& hardware, const Plan& plan, const LaunchCounts& counts) {
   EnergyByItem energy;
-  add_energy(hardware, plan.kernel.islands[0], counts, 0, energy);
+  add_energy(hardware, plan.kernel.islands[0], counts, 0, 1, energy);
   return energy[static_cast<std::size_t>(EnergyItem::tensor)].joules;
 }
 

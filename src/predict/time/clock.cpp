@@ -66,7 +66,7 @@ double first_watts(const HardwareProfile& hardware) {
 }  // namespace
 
 void add_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts,
-                double added_bytes, EnergyByItem& energy) {
+                double added_bytes, double from_memory, EnergyByItem& energy) {
   if (!hardware.measured) return;
   const auto& power = hardware.measured->power;
   if (power.tensor.empty() || !power.hbm || !power.l2 || !power.smem || !power.ffma || !power.ex2 || !power.issue)
@@ -80,7 +80,7 @@ void add_energy(const HardwareProfile& hardware, const IslandImplementation& how
   add(EnergyItem::tensor, static_cast<double>(counts.work.tensor_flop), tensor_joules(*hardware.measured, how, counts));
   // A byte from memory, or an addition, was measured with its way through the L2, which the L2's bytes count already.
   const auto beyond_l2 = [&](double joules) { return std::max(0.0, joules - power.l2->value); };
-  take(EnergyItem::hbm, moved(counts, Boundary::hbm), beyond_l2(power.hbm->value));
+  take(EnergyItem::hbm, from_memory * moved(counts, Boundary::hbm), beyond_l2(power.hbm->value));
   take(EnergyItem::l2, moved(counts, Boundary::l2), power.l2->value);
   if (power.add) take(EnergyItem::additions, added_bytes, beyond_l2(power.add->value));
   take(EnergyItem::smem, moved(counts, Boundary::smem), power.smem->value);
@@ -114,7 +114,7 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const L
   const double least = most / 4;
   Seen under{most, watts_at_most - limit}, over = under;
   do {
-    if (under.place == least) return {.hz = least, .watts = limit};
+    if (under.place == least) return {.hz = least, .watts = limit + under.value};  // the limit cannot be held
     over = under, under.place = std::max(least, under.place * 0.75);
     under.value = watts(under.place) - limit;
   } while (under.value > 0);

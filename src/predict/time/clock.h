@@ -8,9 +8,9 @@
 namespace tilescope {
 
 // J of a launch beyond what the board takes while it is merely busy, added to what others take. Nothing where the
-// profile lacks energies. `added_bytes`: that SMs add to memory.
+// profile lacks energies. `added_bytes`: that SMs add to memory. `from_memory`: part of the bytes at HBM that move.
 void add_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts,
-                double added_bytes, EnergyByItem& energy);
+                double added_bytes, double from_memory, EnergyByItem& energy);
 
 // The highest clock at which launches that run one after the other, again and again, stay within the board's power, and
 // the power there. What an operation takes falls with the clock, for the voltage does (power.clock_exponent). `gaps`:

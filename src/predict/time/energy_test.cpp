@@ -51,6 +51,24 @@ TEST_CASE("the energy of a level is its bytes times the profile's energy of a by
   CHECK(json["energy"]["transfer_share"] == transfer_share(a.prediction));
 }
 
+TEST_CASE("bytes that stay in the L2 from run to run take no power of HBM; the energy of a run with an empty L2 has it") {
+  Answer a = answer(Options({{"hardware", {"l4"}},
+                             {"schedule", {"split-kv"}},
+                             {"heads-q", {"32"}},
+                             {"heads-kv", {"8"}},
+                             {"q-len", {"1"}},
+                             {"kv-len", {"8k"}},
+                             {"head-dim", {"128"}}}));
+  const TimePrediction before = a.prediction.time;
+  const double of_hbm = row_of(energy_rows(a.prediction), EnergyItem::hbm)->energy.joules;
+  for (double factor : {10.0, 1000.0}) {
+    a.hardware.measured->power.hbm->value *= factor;
+    predict(a.plan, a.hardware, a.point, a.prediction);
+    CHECK(a.prediction.time.total == before.total);
+    CHECK(row_of(energy_rows(a.prediction), EnergyItem::hbm)->energy.joules > of_hbm);
+  }
+}
+
 TEST_CASE("a profile without energies has no energy rows") {
   Answer a = answered("h200_sxm", "fused_wgmma");
   a.hardware.measured->power.smem.reset();

@@ -73,6 +73,7 @@ LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itsel
   const auto& measured = launch.bound.hardware.measured;
   const bool may_stay = at_work(launch.bound, Mechanism::stays_in_l2) && measured && measured->l2.read_private;
   if (!may_stay) gone = 1;
+  time.from_memory = gone;
   time.start.warm = std::max(time.start.warm, gone * time.start.cold);
   if (gone >= 1) return time;
   // Bytes of memory beyond those of the L2, and the first ones' way.

@@ -20,6 +20,7 @@ struct LaunchTime {
   double held = 0;          // part of the SMs that hold a block while memory brings what it asks for
   double busy_share = 1;    // of a stream's time that an SM has blocks, for memory does not serve all alike
   double warm_saving = 0;   // s that bytes which the L2 holds from run to run take less than those from memory
+  double from_memory = 1;   // run after run: part of its bytes at HBM that move again
   double warm_clocks = -1;  // `clocks` where the L2 holds what is loaded, or a part, from run to run; < 0: nothing
   MemoryWait memory_wait = {};
 
