@@ -119,6 +119,17 @@ TEST_CASE("a variance has rank 3 and is streamed with moments, not with repair")
   check_runs(masked, guarded);
 }
 
+TEST_CASE("an output takes the name of a state variable after the outputs that read it") {
+  const Cascade cascade{"x",
+                        {"X"},
+                        {},
+                        {sum_of("z", "exp(X)/size(x)"), sum_of("y", "X/z"), sum_of("w", "square(X)*y")},
+                        {output("z", "z"), output("y", "y"), output("w", "w")}};
+  const Witness witness = accepted(cascade);
+  CHECK(lines_of(witness, "final") == Lines{"w = w*y*size(x)/z", "y = y*size(x)/z", "z = z/size(x)"});
+  check_runs(cascade, witness);
+}
+
 TEST_CASE("a softmax-weighted variance needs three repaired moments, and two of them are already folds") {
   const Cascade cascade{"x",
                         {"S", "V"},

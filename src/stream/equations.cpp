@@ -43,6 +43,18 @@ bool repairs_from_infinity(const Witness& witness) {
   });
 }
 
+// The outputs, each after those that read the state variable of its name.
+std::vector<Output> in_reading_order(std::vector<Output> outputs) {
+  for (std::size_t i = outputs.size(); i-- > 0;)
+    for (std::size_t j = outputs.size() - 1; j > i; --j)
+      if (outputs[j].value.uses(outputs[i].name)) {
+        const auto first = outputs.begin() + static_cast<std::ptrdiff_t>(i);
+        std::rotate(first, first + 1, outputs.begin() + static_cast<std::ptrdiff_t>(j) + 1);
+        break;
+      }
+  return outputs;
+}
+
 }  // namespace
 
 std::string to_string(Witness::Kind kind) {
@@ -84,7 +96,7 @@ std::vector<std::string> equations(const Witness& witness) {
     add("where",
         "-inf or +inf (nothing live yet) reads as 0 in repairs and contributions; a state at its unit stays there");
   for (std::size_t i = 0; i < witness.state.size(); ++i) add("merge", merge_line(witness, i));
-  for (const Output& output : witness.finaliser)
+  for (const Output& output : in_reading_order(witness.finaliser))
     add("final", fmt::format("{} = {}", output.name, to_text(output.value)));
   return lines;
 }

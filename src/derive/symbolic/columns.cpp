@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/contains.h"
+#include "diagram/streamability.h"
 
 namespace tilescope {
 namespace {
@@ -18,6 +20,12 @@ class Liveness {
         last_use_[source(id)] = step;
       }
     for (int step = 0; step < static_cast<int>(inside_.size()); ++step) made_[at(step).output] = step;
+    for (int step = 0; step < static_cast<int>(inside_.size()); ++step)
+      if (const std::vector<ArrayId> apart = taken_apart(step); !apart.empty() && is_several_sums(at(step)))
+        for (const ArrayId map : apart) {
+          unformed_.insert(map);
+          for (const ArrayId id : moved_inputs(at(made_.at(map)))) last_use_[source(id)] = step;
+        }
   }
 
   std::vector<LiveColumn> run(std::int64_t buffers) const {
@@ -51,6 +59,38 @@ class Liveness {
   }
 
   bool made_here(ArrayId id) const { return made_.contains(id); }
+
+  // Inputs that the innermost stream moves.
+  std::vector<ArrayId> moved_inputs(const Primitive& primitive) const {
+    std::vector<ArrayId> moved = primitive.inputs;
+    std::erase_if(moved, [&](ArrayId id) { return !primitives_.array(id).has(innermost_stream()->axis); });
+    return moved;
+  }
+
+  // Maps of several tiles of the innermost stream that the fold at `step` alone takes.
+  std::vector<ArrayId> taken_apart(int step) const {
+    std::vector<ArrayId> maps;
+    if (!innermost_stream() || !at(step).folds(innermost_stream()->axis)) return maps;
+    for (const ArrayId id : moved_inputs(at(step)))
+      if (made_here(id) && !at(made_.at(id)).fold && moved_inputs(at(made_.at(id))).size() > 1 &&
+          std::count_if(inside_.begin(), inside_.end(), [&](int number) {
+            return contains(primitives_.list[static_cast<std::size_t>(number)].inputs, id);
+          }) == 1)
+        maps.push_back(id);
+    return maps;
+  }
+
+  // A stream folds (A/l - B/k)*V as two sums, of A*V and of B*V: it never has the difference.
+  bool is_several_sums(const Primitive& fold) const {
+    const auto cascade = cascade_along(primitives_, {.primitives = inside_, .results = {}}, innermost_stream()->axis);
+    if (!std::holds_alternative<Cascade>(cascade)) return false;
+    const auto witness = derive_witness(std::get<Cascade>(cascade));
+    if (!std::holds_alternative<Witness>(witness)) return false;
+    const std::vector<FoldWitness>& folds = std::get<Witness>(witness).folds;
+    return std::any_of(folds.begin(), folds.end(), [&](const FoldWitness& one) {
+      return one.fold == primitives_.array(fold.output).name && one.rank > 1;
+    });
+  }
 
   // Folded over an axis that a loop streams or splits: kept from step to step.
   bool running(ArrayId id) const {
@@ -129,7 +169,7 @@ class Liveness {
   }
 
   bool live_at(ArrayId id, int step) const {
-    if (source(id) != id) return false;
+    if (source(id) != id || unformed_.contains(id)) return false;
     const bool of_a_step =
         made_here(id) ? !running(id) && !awaits_stream(id) : fetched_every_step(id) || !last_use_.contains(id);
     if (final_map(step) && id != at(step).output && of_a_step) return false;
@@ -165,6 +205,7 @@ class Liveness {
   const Primitives& primitives_;
   std::vector<int> inside_;
   std::map<ArrayId, int> first_use_, last_use_, made_;
+  std::set<ArrayId> unformed_;  // see taken_apart()
   mutable std::map<ArrayId, bool> awaits_;
 };
 

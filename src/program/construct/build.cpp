@@ -63,7 +63,9 @@ TileProgram TileProgramBuilder::run() {
       refuse(fmt::format("a loop comes back to {} before it is complete, and it is not stored", name));
   put_in_order();
   share_expressions(levels_, out_, primitives_, inside_);
-  for (const int number : loads_) place_load(levels_, out_, readers_of(number), number, level_of(made(number).axes));
+  const SameVisits same = [this](int a, int b) { return a == b || same_visits(a, b); };
+  for (const int number : loads_)
+    place_load(levels_, out_, readers_of(number), number, level_of(made(number).axes), same);
   out_.body = nest(out_.groups - 1);
   for (int i = out_.groups - 1; i >= 0; --i) {
     Statement around{.kind = Kind::loop, .loop = i, .body = std::move(out_.body)};
@@ -114,7 +116,7 @@ void TileProgramBuilder::put_in_order() {
 // A fold may take or be finished from the state of another one: that state gives way to its own finished value, which
 // is stored and used, only afterwards.
 void TileProgramBuilder::finish_before_overwriting(std::vector<Statement>& level) const {
-  for (std::size_t i = 0; i < level.size(); ++i)
+  for (std::size_t i = level.size(); i-- > 0;)  // the last one first: what it gave way to stays before it
     for (std::size_t j = level.size() - 1; j > i; --j) {
       if (level[i].kind != Kind::finalise) continue;
       const int tile = level[i].tile;

@@ -81,7 +81,26 @@ std::vector<Place> TileProgramBuilder::needs_of(const StateVariable& variable, c
   need(variable.contribution);
   if (variable.repair) need(*variable.repair);
   for (const ArrayId input : fold.reads) inputs.push_back(complete(input));
+  if (const std::vector<int> last = awaited_at_the_end(fold, loops); !last.empty())
+    inputs.push_back({.level = loops.front() - 1, .last_of = last});
   return inputs;
+}
+
+// Accumulators of loops around the fold's own that must be complete for it to be finished. The fold restarts at each
+// step of those loops, so only their last steps count.
+std::vector<int> TileProgramBuilder::awaited_at_the_end(const Primitive& fold, const std::vector<int>& loops) {
+  std::vector<int> awaited;
+  if (!follows_a_fold(fold)) return awaited;
+  for (const FoldWitness& one : witness(loop(loops.front()).axis).folds) {
+    if (one.fold != array(fold.output).name) continue;
+    for (const std::string& part : one.value.arrays()) {
+      if (variable_of(part, loops)) continue;
+      const Place place = complete(*primitives_.diagram.find_array(part));
+      if (!place.after && place.level < loops.front())
+        awaited.insert(awaited.end(), place.last_of.begin(), place.last_of.end());
+    }
+  }
+  return awaited;
 }
 
 void TileProgramBuilder::check_added_once(const Running& run, const std::vector<int>& loops) const {
@@ -90,6 +109,16 @@ void TileProgramBuilder::check_added_once(const Running& run, const std::vector<
     if (!contains(loops, i) && !carries(axes, i) && !ended(run.update, i))
       refuse(fmt::format("{} would be added up once for each step over {}", run.variable.name,
                          schedule_.diagram.axes[index(loop(i).axis)].name));
+}
+
+bool TileProgramBuilder::same_visits(int a, int b) const {
+  const auto first = running_.find(made(a).name), second = running_.find(made(b).name);
+  if (first == running_.end() || second == running_.end()) return false;
+  const std::vector<int> loops = cuts(*first->second.fold);
+  bool same = loops == cuts(*second->second.fold);
+  for (int i = loops.front(); i < loop_count(); ++i)
+    same = same && carries(made(a).axes, i) == carries(made(b).axes, i);
+  return same;
 }
 
 bool TileProgramBuilder::ended(const Place& place, int i) const {
@@ -212,10 +241,24 @@ const StateVariable* TileProgramBuilder::variable_of(const std::string& name, co
   return nullptr;
 }
 
+bool TileProgramBuilder::differs_from_state(const Primitive& fold, const std::vector<int>& loops) {
+  const auto takes_state = [&](int number) {
+    const Primitive& other = primitives_.list[static_cast<std::size_t>(number)];
+    const std::vector<int> own = cuts(other);
+    return live_.contains(other.output) && !own.empty() && own.front() == loops.front() && follows_a_fold(other);
+  };
+  if (std::none_of(inside_.begin(), inside_.end(), takes_state)) return false;
+  const std::string& name = array(fold.output).name;
+  const std::vector<FoldWitness>& folds = witness(loop(loops.front()).axis).folds;
+  return variable_of(name, loops) && std::any_of(folds.begin(), folds.end(), [&](const FoldWitness& one) {
+           return one.fold == name && one.value != Expression::array(name);
+         });
+}
+
 Place TileProgramBuilder::folded(const Primitive& fold) {
   const std::vector<int> loops = cuts(fold);
   const std::string& name = array(fold.output).name;
-  if (!follows_a_fold(fold)) {
+  if (!follows_a_fold(fold) && !differs_from_state(fold, loops)) {
     running(own_variable(fold), fold);
     return finished(fold, {.value = Expression::array(name), .parts = {&running_.at(name)}}, loops);
   }

@@ -73,7 +73,10 @@ class TileProgramBuilder {
   // The variable of this name in the witness along the axis, updated where it can be.
   const Running& running(const StateVariable& variable, const Primitive& fold);
   std::vector<Place> needs_of(const StateVariable& variable, const Primitive& fold, const std::vector<int>& loops);
+  std::vector<int> awaited_at_the_end(const Primitive& fold, const std::vector<int>& loops);
   void check_added_once(const Running& run, const std::vector<int>& loops) const;
+  // Whether the same loops cut both folds, and each loop inside moves both accumulators or neither.
+  bool same_visits(int a, int b) const;
   // Whether the place is reached at the last step of the loop only.
   bool ended(const Place& place, int i) const;
   // Whether what follows from the fold runs in a loop inside those that cut it: then it runs at their last step.
@@ -84,6 +87,8 @@ class TileProgramBuilder {
   void add_tile_by_tile(const Running& run, Statement fold);
   const Primitive& fold_of(const StateVariable& variable) const;
   const StateVariable* variable_of(const std::string& name, const std::vector<int>& loops);
+  // Whether the state that later folds take under this fold's name is not its value: sum X for mean = sum X / size(x).
+  bool differs_from_state(const Primitive& fold, const std::vector<int>& loops);
   // The finished value of a fold that loops cut.
   Place folded(const Primitive& fold);
   StateVariable own_variable(const Primitive& fold) const;

@@ -12,8 +12,9 @@ using Kind = Statement::Kind;
 
 class LoadPlacer {
  public:
-  LoadPlacer(Levels& levels, const TileProgram& program, const std::vector<int>& readers, int tile)
-      : levels_(levels), program_(program), readers_(readers), tile_(tile) {}
+  LoadPlacer(Levels& levels, const TileProgram& program, const std::vector<int>& readers, int tile,
+             const SameVisits& same_visits)
+      : levels_(levels), program_(program), readers_(readers), tile_(tile), same_visits_(same_visits) {}
 
   void run(int level) {
     Statement load{.kind = Kind::load, .tile = tile_, .last_of = common_last()};
@@ -44,16 +45,21 @@ class LoadPlacer {
       }
   }
 
-  // The accumulators whose last visit every use awaits.
+  // Accumulators of the first use whose last visit every use awaits, by itself or by one with the same visits.
   std::vector<int> common_last() const {
     std::optional<std::vector<int>> common;
-    for (const auto* list : {&levels_.before, &levels_.after})
-      for (const auto& level : *list)
-        for (const Statement& statement : level) {
-          if (!used_by(statement)) continue;
-          if (!common) common = statement.last_of;
-          std::erase_if(*common, [&](int last) { return !contains(statement.last_of, last); });
-        }
+    const auto take = [&](const std::vector<Statement>& level) {
+      for (const Statement& statement : level) {
+        if (!used_by(statement)) continue;
+        if (!common) common = statement.last_of;
+        std::erase_if(*common, [&](int last) {
+          return std::none_of(statement.last_of.begin(), statement.last_of.end(),
+                              [&](int other) { return same_visits_(last, other); });
+        });
+      }
+    };
+    std::for_each(levels_.before.begin(), levels_.before.end(), take);  // as they run
+    std::for_each(levels_.after.rbegin(), levels_.after.rend(), take);
     return common.value_or(std::vector<int>());
   }
 
@@ -80,12 +86,14 @@ class LoadPlacer {
   const TileProgram& program_;
   const std::vector<int>& readers_;
   int tile_;
+  const SameVisits& same_visits_;
 };
 
 }  // namespace
 
-void place_load(Levels& levels, const TileProgram& program, const std::vector<int>& readers, int tile, int level) {
-  LoadPlacer(levels, program, readers, tile).run(level);
+void place_load(Levels& levels, const TileProgram& program, const std::vector<int>& readers, int tile, int level,
+                const SameVisits& same_visits) {
+  LoadPlacer(levels, program, readers, tile, same_visits).run(level);
 }
 
 }  // namespace tilescope
