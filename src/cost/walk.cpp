@@ -15,8 +15,9 @@ class Walker {
     walk_.arrays.resize(schedule.diagram.arrays.size());
     walk_.points.resize(schedule.diagram.operators.size(), 0);
     walk_.points_whole.resize(schedule.diagram.operators.size(), 0);
-    resident_.resize(walk_.arrays.size());
-    entered_.resize(walk_.arrays.size());
+    walk_.computed.resize(schedule.diagram.operators.size());
+    resident_.resize(walk_.arrays.size() + walk_.computed.size());
+    entered_.resize(resident_.size());
   }
 
   Walk run() {
@@ -74,26 +75,26 @@ class Walker {
 
   void step() {
     ++walk_.steps;
-    for (std::size_t id = 0; id < walk_.arrays.size(); ++id) touch(id);
+    for (std::size_t id = 0; id < walk_.arrays.size(); ++id)
+      touch(id, schedule_.diagram.arrays[id].axes, walk_.arrays[id]);
     for (const int op : island_.operators) {
       const std::vector<AxisId> axes =
           schedule_.diagram.axes_of(schedule_.diagram.operators[static_cast<std::size_t>(op)]);
       walk_.points[static_cast<std::size_t>(op)] += volume(axes, false);
       walk_.points_whole[static_cast<std::size_t>(op)] += volume(axes, true);
+      touch(walk_.arrays.size() + static_cast<std::size_t>(op), axes, walk_.computed[static_cast<std::size_t>(op)]);
     }
   }
 
-  void touch(std::size_t id) {
-    const Array& array = schedule_.diagram.arrays[id];
-    ArrayWalk& count = walk_.arrays[id];
+  void touch(std::size_t id, const std::vector<AxisId>& axes, ArrayWalk& count) {
     Position tile;
-    for (const AxisId axis : array.axes) tile.push_back(span(axis, false).first);
-    const std::int64_t values = volume(array.axes, false);
+    for (const AxisId axis : axes) tile.push_back(span(axis, false).first);
+    const std::int64_t values = volume(axes, false);
     count.loaded_each_step += values;
     if (!resident_[id].empty() && resident_[id] == tile) return;
     resident_[id] = tile;
     count.loaded += values;
-    count.loaded_whole += volume(array.axes, true);
+    count.loaded_whole += volume(axes, true);
     count.stored += values;  // the tile is written when it is left, as often as it is entered
     if (!entered_[id].insert(tile).second) count.loaded_back += values;
   }

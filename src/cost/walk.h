@@ -20,7 +20,8 @@ struct ArrayWalk {
 struct Walk {
   std::vector<ArrayWalk> arrays;                   // by ArrayId
   std::int64_t steps = 0;                          // visited tiles
-  std::vector<std::int64_t> points, points_whole;  // by operator: points computed, clipped and with whole tiles
+  std::vector<std::int64_t> points, points_whole;  // by operator: points of all steps, clipped and with whole tiles
+  std::vector<ArrayWalk> computed;  // by operator: its points as an array with all of its axes, computed when entered
 };
 
 // Every step's tiles are enumerated and, under a mask, tested element by element. Time grows with the product of all

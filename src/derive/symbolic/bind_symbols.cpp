@@ -107,7 +107,11 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
     const Island& island = schedule.islands[static_cast<std::size_t>(source.island)];
     if (bound != source.island)
       nest = bind_nest(schedule, island, workload, mask, tiles), live = sums_of(nest, false), bound = source.island;
-    const Axes array = schedule.diagram.array(source.array).axes;
+    const std::size_t arrays = schedule.diagram.arrays.size();
+    const std::vector<AxisId> array =
+        index(source.array) < arrays
+            ? schedule.diagram.array(source.array).axes
+            : schedule.diagram.axes_of(schedule.diagram.operators[index(source.array) - arrays]);
     const auto [own, own_live] = without(nest, live, source, array);
     switch (source.kind) {
       case SymbolSource::Kind::live:
@@ -122,14 +126,6 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
       case SymbolSource::Kind::moved:
         externals[i] = touched_values(own, own_live, array);
         break;
-      case SymbolSource::Kind::tiles:
-        externals[i] = total_tiles(nest, source.axis);
-        break;
-      case SymbolSource::Kind::points: {
-        const Operator& op = schedule.diagram.operators[static_cast<std::size_t>(source.op)];
-        externals[i] = visited_points(nest, live, schedule.diagram.axes_of(op), false);
-        break;
-      }
       default:
         break;
     }

@@ -12,22 +12,45 @@
 
 namespace tilescope {
 
+// Axes whose folds are complete before an array is touched.
+inline std::vector<AxisId> awaited_by(const Schedule& schedule, const Island& island, ArrayId id) {
+  const Primitives primitives = expand(schedule.diagram);
+  const auto made = primitives.diagram.find_array(schedule.diagram.array(schedule.how_stored(island, id).result).name);
+  return made ? awaited_axes(primitives, island, *made) : std::vector<AxisId>();
+}
+
+// The walk in which streams of `awaited` axes take one step, unless the axes `own` have them.
+inline Walk walk_after(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk,
+                       const std::vector<AxisId>& awaited, const std::vector<AxisId>& own) {
+  Nest after = nest;
+  bool waits = false;
+  for (std::size_t i = 0; i < after.loop_count; ++i) {
+    BoundLoop& loop = after.loops[i];
+    const bool part = nest.chunked.present() && static_cast<int>(i) == nest.chunked.inner;
+    if (part || loop.group || !contains(awaited, loop.axis) || nest.carries(own, loop.axis)) continue;
+    loop.tile = loop.size, loop.trips = 1, waits = true;
+  }
+  return waits ? tilescope::walk(schedule, island, after) : walk;
+}
+
+// Points of an operator that the walk computes.
+inline std::int64_t walked_points(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk,
+                                  int op) {
+  const Operator& own = schedule.diagram.operators[static_cast<std::size_t>(op)];
+  const Walk after = walk_after(schedule, island, nest, walk, awaited_by(schedule, island, own.outputs.front()),
+                                schedule.diagram.axes_of(own));
+  return after.computed[static_cast<std::size_t>(op)].loaded;
+}
+
 // Values of an array that the walk moves in one direction. A stream that the array awaits takes one step.
 inline std::int64_t walked(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk,
                            ArrayId id, bool store) {
   const Primitives primitives = expand(schedule.diagram);
   const auto made = primitives.diagram.find_array(schedule.diagram.array(schedule.how_stored(island, id).result).name);
-  const std::vector<AxisId> awaited = made ? awaited_axes(primitives, island, *made) : std::vector<AxisId>();
-  Nest own = nest;
-  bool waits = false, again = schedule.how_stored(island, id).zeroed;
-  for (std::size_t i = 0; i < own.loop_count; ++i) {
-    BoundLoop& loop = own.loops[i];
-    const bool part = nest.chunked.present() && static_cast<int>(i) == nest.chunked.inner;
-    if (part || loop.group || !contains(awaited, loop.axis) || nest.carries(schedule.diagram.array(id).axes, loop.axis))
-      continue;
-    loop.tile = loop.size, loop.trips = 1, waits = true;
-  }
-  const ArrayWalk array = waits ? tilescope::walk(schedule, island, own).arrays[index(id)] : walk.arrays[index(id)];
+  bool again = schedule.how_stored(island, id).zeroed;
+  const ArrayWalk array =
+      walk_after(schedule, island, nest, walk, awaited_by(schedule, island, id), schedule.diagram.array(id).axes)
+          .arrays[index(id)];
   if (const int producer = made ? primitives.producer(*made) : -1; producer >= 0) {
     for (const AxisId axis : primitives.list[static_cast<std::size_t>(producer)].folded)
       again = again || comes_back(schedule.diagram, island, primitives.array(*made), axis);

@@ -28,14 +28,17 @@ std::string symbol_name(const std::string& name) {
 class Builder {
  public:
   Builder(const Schedule& schedule, const SymbolicOptions& options)
-      : schedule_(schedule), diagram_(schedule.diagram), primitives_(expand(schedule.diagram)), options_(options) {}
+      : schedule_(schedule), diagram_(schedule.diagram), primitives_(expand(schedule.diagram)), options_(options) {
+    for (const Operator& op : diagram_.operators)
+      points_of_.push_back({"points of " + op.name, diagram_.axes_of(op), ArrayRole::interior, {}});
+  }
 
   SymbolicSchedule run() {
     for (number_ = 0; number_ < static_cast<int>(schedule_.islands.size()); ++number_) {
       island_ = &schedule_.islands[static_cast<std::size_t>(number_)];
       add_terms();
       for (const LiveColumn& column : columns_of(*island_, primitives_, options_.buffers)) add_column(column);
-      for (const int op : island_->operators) out_.work.push_back({number_, op, points(op)});
+      for (const int op : island_->operators) out_.work.push_back({number_, op, visits(points_of(diagram_, op))});
     }
     return std::move(out_);
   }
@@ -44,8 +47,13 @@ class Builder {
   const Loop& loop(std::size_t i) const { return island_->loops[i]; }
   const Axis& axis(AxisId id) const { return diagram_.axes[index(id)]; }
 
+  // Points of an operator are computed where an array with all of its axes would be moved.
+  const Array& array_of(ArrayId id) const {
+    return index(id) < diagram_.arrays.size() ? diagram_.array(id) : points_of_[index(id) - diagram_.arrays.size()];
+  }
+
   bool carries(ArrayId id, AxisId along) const {
-    const Array& array = diagram_.array(id);
+    const Array& array = array_of(id);
     return array.has(along) || (axis(along).chunks_of && array.has(*axis(along).chunks_of));
   }
 
@@ -128,8 +136,10 @@ class Builder {
     return loop(i).partition == Partition::stream && !chunk_loop(i) && !carries(id, loop(i).axis) &&
            contains(awaited(id), loop(i).axis);
   }
-  // The array of the primitives that is stored under this array's name, or this array.
+  // The array of the primitives that is stored under this array's name, or this array; of points those of the result.
   std::optional<ArrayId> made_as(ArrayId id) const {
+    if (index(id) >= diagram_.arrays.size())
+      return made_as(diagram_.operators[index(id) - diagram_.arrays.size()].outputs.front());
     return primitives_.diagram.find_array(diagram_.array(schedule_.how_stored(*island_, id).result).name);
   }
   const std::vector<AxisId>& awaited(ArrayId id) {
@@ -141,7 +151,7 @@ class Builder {
 
   // Values of the array moved in one direction: |A| times the trips of the loops that repeat it.
   Polynomial visits(ArrayId id) {
-    const Array& array = diagram_.array(id);
+    const Array& array = array_of(id);
     Polynomial count = 1;
     for (const AxisId along : array.axes)
       if (!guarded() || !of_pair(along)) count = count * Polynomial(size(along));
@@ -186,7 +196,7 @@ class Builder {
 
   // Relaxed counts use only the live share of the score matrix of a mask: see relaxed_live().
   SymbolId live(ArrayId id) {
-    const Array& array = diagram_.array(id);
+    const Array& array = array_of(id);
     const GuardAxes guard = *diagram_.guard;
     const bool rows = array.has(guard.query), keys = array.has(guard.key);
     const char* what = rows && keys ? "rows*keys" : rows ? "rows" : keys ? "keys" : "tiles";
@@ -260,19 +270,19 @@ class Builder {
     for (std::size_t i = outer + 1; i < inner; ++i) between = between || !carries(id, loop(i).axis);
     if (!between && (loop(outer).partition == Partition::group || carries(id, loop(outer).axis))) return 0;
     return Polynomial(
-        external(fmt::format("stationary.{}.{}", island_->name, diagram_.array(id).name), 0,
+        external(fmt::format("stationary.{}.{}", island_->name, array_of(id).name), 0,
                  {.kind = SymbolSource::Kind::stationary, .island = number_, .array = id, .awaited = awaited(id)}));
   }
 
   Polynomial whole(ArrayId id) {
     Polynomial count = 1;
-    for (const AxisId along : diagram_.array(id).axes) count = count * Polynomial(size(along));
+    for (const AxisId along : array_of(id).axes) count = count * Polynomial(size(along));
     return count;
   }
 
   // Distinct values that the island visits; rows without a visible key are never visited, nor are keys of no row.
   Polynomial distinct(ArrayId id) {
-    const Array& array = diagram_.array(id);
+    const Array& array = array_of(id);
     if (!guarded() || (!array.has(diagram_.guard->query) && !array.has(diagram_.guard->key))) return whole(id);
     return Polynomial(external(fmt::format("live_values.{}.{}", island_->name, array.name), relaxed_distinct(id),
                                {.kind = SymbolSource::Kind::distinct, .island = number_, .array = id}));
@@ -282,7 +292,7 @@ class Builder {
   // edge tiles outside the mask are not counted: this count is subtracted, and must not depend on tile sizes.
   Polynomial relaxed_distinct(ArrayId id) {
     const GuardAxes guard = *diagram_.guard;
-    const Array& array = diagram_.array(id);
+    const Array& array = array_of(id);
     const bool pairs = array.has(guard.query) && array.has(guard.key);
     const bool both = pairs && moves_from(*loop_over(guard.query), id) && moves_from(*loop_over(guard.key), id);
     Polynomial count = both ? Polynomial(input("live_share", {.kind = SymbolSource::Kind::live_share})) : Polynomial(1);
@@ -347,37 +357,6 @@ class Builder {
     return one(*tile) ? Polynomial(1) : Polynomial(tile_symbol(along, *tile));
   }
 
-  // Every step of the nest computes the operator on its tiles, including steps of loops over other axes.
-  Polynomial points(int op) {
-    const std::vector<AxisId> axes = diagram_.axes_of(diagram_.operators[static_cast<std::size_t>(op)]);
-    Polynomial count =
-        guarded() ? relaxed_live(contains(axes, diagram_.guard->query), contains(axes, diagram_.guard->key), false)
-                  : Polynomial(1);
-    for (const AxisId along : axes)
-      if (!guarded() || !of_pair(along)) count = count * Polynomial(size(along));
-    for (std::size_t i = 0; i < island_->loops.size(); ++i) {
-      const bool carried = contains(axes, loop(i).axis) ||
-                           (axis(loop(i).axis).chunks_of && contains(axes, *axis(loop(i).axis).chunks_of));
-      if (carried || in_pair(i)) continue;
-      const auto outer = chunk_loop(i);
-      if (axis(loop(i).axis).chunks_of && inner_loop(loop(i).axis)) continue;  // counted with its tiles
-      count = count * (outer ? Polynomial(all_tiles(i)) : Polynomial(trips(i)));
-    }
-    if (!guarded()) return count;
-    return Polynomial(
-        external(fmt::format("points.{}.{}", island_->name, diagram_.operators[static_cast<std::size_t>(op)].name),
-                 relax(count, out_.symbols), {.kind = SymbolSource::Kind::points, .island = number_, .op = op}));
-  }
-  bool inner_loop(AxisId chunks) const {
-    return std::any_of(island_->loops.begin(), island_->loops.end(),
-                       [&](const Loop& l) { return l.axis == axis(chunks).chunks_of; });
-  }
-  SymbolId all_tiles(std::size_t i) {
-    const Polynomial relaxed =
-        Polynomial(size(loop(i).axis)) / Monomial{1, {{tile_symbol(loop(i).axis, loop(i).tile), 1}}};
-    return external(fmt::format("tiles.{}.{}", island_->name, axis(loop(i).axis).name), relaxed,
-                    {.kind = SymbolSource::Kind::tiles, .axis = loop(i).axis, .island = number_});
-  }
   const Schedule& schedule_;
   const Diagram& diagram_;
   Primitives primitives_;
@@ -386,6 +365,7 @@ class Builder {
   const Island* island_ = nullptr;
   int number_ = 0;
   std::map<std::pair<int, ArrayId>, std::vector<AxisId>> awaited_;
+  std::vector<Array> points_of_;  // by operator
 };
 
 }  // namespace

@@ -36,6 +36,11 @@ struct SymbolicWork {
 };
 
 // The source of a symbol's value when the schedule is bound.
+// Points of an operator, counted as if they were an array with all of its axes.
+inline ArrayId points_of(const Diagram& diagram, int op) {
+  return static_cast<ArrayId>(static_cast<int>(diagram.arrays.size()) + op);
+}
+
 struct SymbolSource {
   enum class Kind {
     size,
@@ -47,15 +52,12 @@ struct SymbolSource {
     live,
     distinct,
     stationary,
-    moved,
-    tiles,
-    points,  // externals: sums over live tiles, and of ragged parts
+    moved,  // externals: sums over live tiles, and of ragged parts
   } kind = Kind::size;
-  AxisId axis{};                  // size, tile, tiles
+  AxisId axis{};                  // size, tile
   TileSize tile{};                // tile
   int island = 0;                 // externals
-  ArrayId array{};                // live, distinct, stationary, moved
-  int op = 0;                     // points
+  ArrayId array{};                // live, distinct, stationary, moved; or points_of
   std::vector<AxisId> awaited{};  // live, distinct, stationary, moved: streams that do not repeat the array
 };
 

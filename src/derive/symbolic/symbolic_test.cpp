@@ -36,7 +36,7 @@ int compare(const Schedule& schedule, const Counted& counts, const Workload& wor
     for (std::size_t w = 0; w < counts.symbolic.work.size(); ++w) {
       const SymbolicWork& work = counts.symbolic.work[w];
       if (work.island != i) continue;
-      CHECK(outputs[counts.symbolic.terms.size() + w] == slow.points[static_cast<std::size_t>(work.op)]);
+      CHECK(outputs[counts.symbolic.terms.size() + w] == walked_points(schedule, island, nest, slow, work.op));
       ++compared;
     }
   }

@@ -238,6 +238,21 @@ std::int64_t fetched_tile_bytes(const BoundIsland& bound, const Product& product
   return ceil_div(checked_mul(tile_values(bound, operand.id), bits(product.computes_in)), 8);
 }
 
+std::optional<Nest> nest_of_operator(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& own = diagram.operators[static_cast<std::size_t>(op)];
+  std::uint32_t awaited = bound.awaited(own.outputs.front());
+  for (std::size_t l = 0; awaited != 0 && l < bound.nest.loop_count; ++l)
+    for (const auto& arrays : {own.inputs, own.outputs})
+      for (const ArrayId id : arrays)
+        if (bound.nest.carries(diagram.array(id).axes, bound.nest.loops[l].axis)) awaited &= ~(std::uint32_t{1} << l);
+  if (awaited == 0) return std::nullopt;
+  Nest seen = bound.nest;
+  for (std::size_t l = 0; l < seen.loop_count; ++l)
+    if ((awaited >> l & 1) != 0) seen.loops[l].tile = seen.loops[l].size, seen.loops[l].trips = 1;
+  return seen;
+}
+
 std::optional<Format> rewritten_as(const BoundIsland& bound, ArrayId id) {
   std::optional<Format> format;
   if (!bound.plan.assumed || (bound.facts->known && !bound.facts->any_rewritten)) return format;

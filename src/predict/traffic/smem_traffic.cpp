@@ -56,12 +56,15 @@ void add_operands(const BoundIsland& bound, Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   std::array<bool, max_arrays> fetched{};  // kept operands are fetched for the first product that takes them
   for_each_product(bound, [&](const Product& product) {
+    const std::optional<Nest> own = nest_of_operator(bound, product.op);
+    const Nest& nest = own ? *own : bound.nest;
+    const NestSums sums = own && own->guarded() ? sums_of(*own, true) : sums_of_product(bound, product.op);
     for (const Operand& operand : product.operands) {
       if (!operand.in_smem || (operand.kept && fetched[index(operand.id)])) continue;
       fetched[index(operand.id)] = true;
       Term term = smem_term(bound, operand.id, Direction::read, Cause::operand, operand.kept);
       const std::int64_t values =
-          touched_values(bound.nest, sums_of_product(bound, product.op), diagram.array(operand.id).axes,
+          touched_values(nest, sums, diagram.array(operand.id).axes,
                          {.resident = operand.kept, .whole_tiles = true});
       if (operand.rewritten) {
         term.bytes = checked_mul(ceil_div(checked_mul(values, bits(product.computes_in)), 8), operand.copies);

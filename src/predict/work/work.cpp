@@ -167,18 +167,26 @@ Axes statistics_of(const Diagram& diagram, const Operator& merge) {
   return diagram.array(*std::min_element(merge.inputs.begin(), merge.inputs.end(), fewer)).axes;
 }
 
+// Points of an operator over these axes. Each is computed where an array with the axes would be moved: loops inside the
+// last one that has an axis of it compute nothing anew.
+std::int64_t points_of(const BoundIsland& bound, int op, Axes axes, const NestSums& sums, bool whole) {
+  const std::optional<Nest> own = nest_of_operator(bound, op);
+  return own ? touched_values(*own, own->guarded() ? sums_of(*own, whole) : sums, axes, {.whole_tiles = whole})
+             : touched_values(bound.nest, sums, axes, {.whole_tiles = whole});
+}
+
 // As often as instructions multiply and add for it.
 std::int64_t product_points_over(const BoundIsland& bound, int op, Axes domain) {
   const auto* own = bound.how.find_product(bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)].name);
   return checked_mul(own ? own->repeats : 1,
-                     computed(bound, domain, visited_points(bound.nest, sums_of_product(bound, op), domain, true)));
+                     computed(bound, domain, points_of(bound, op, domain, sums_of_product(bound, op), true)));
 }
 
 void add_operator(const BoundIsland& bound, int position, Axes domain, Work& work) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& op = diagram.operators[static_cast<std::size_t>(position)];
   const auto exponentials = [&](std::int64_t number, Axes where) {
-    work.exp = checked_add(work.exp, checked_mul(number, points(bound, where, false)));
+    work.exp = checked_add(work.exp, checked_mul(number, points_of(bound, position, where, bound.live, false)));
   };
   switch (op.kind) {
     case OperatorKind::softmax: {
@@ -198,7 +206,7 @@ void add_operator(const BoundIsland& bound, int position, Axes domain, Work& wor
       break;
   }
   const std::int64_t whole = product_points_over(bound, position, domain);
-  work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
+  work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points_of(bound, position, domain, bound.live, false)));
   if (bound.how.uses_tensor_cores()) {
     std::int64_t& in_format = work.tensor_flop_in[static_cast<std::size_t>(computes_in(bound, op))];
     in_format = checked_add(in_format, checked_mul(2, whole));
