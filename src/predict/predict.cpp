@@ -34,8 +34,8 @@ struct TimedLaunches {
 };
 
 // The schedule's launches one after the other, again and again. Returns the time of each.
-StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const Point& point,
-                                          TimedLaunches& timed, double gone, Prediction& out) {
+StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const Point& point, TimedLaunches& timed,
+                                          double gone, Prediction& out) {
   TimePrediction& time = out.time;
   StageResults<LaunchTime> times(timed.launches.get_allocator());
   times.reserve(timed.launches.size());

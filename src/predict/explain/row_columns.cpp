@@ -210,7 +210,8 @@ const Columns<EnergyRow>& energy_columns() {
        [](const R& r) {
          return r.energy.amount > 0 ? Json(std::round(r.energy.joules / r.energy.amount * 1e14) / 100) : Json(nullptr);
        }},
-      {{"joules", "uJ", "J", "Amount times energy, of one run with an empty L2, at the clocks of the measurement.", Origin::time_model},
+      {{"joules", "uJ", "J", "Amount times energy, of one run with an empty L2, at the clocks of the measurement.",
+        Origin::time_model},
        [](const R& r) { return r.energy.joules; },
        [](const R& r) { return std::round(r.energy.joules * 1e8) / 100; }},
       {{"share", "percent", "", "Part of the energy of all items.", Origin::time_model},

@@ -30,8 +30,8 @@ int operand_bits(Format format);
 // Bytes of an operand's tile as a product fetches it.
 std::int64_t fetched_tile_bytes(const BoundIsland& bound, const Product& product, const Operand& operand);
 
-// The nest in which an operator's program computes it: streams that its result awaits and that it has no axis of are one
-// step. Nothing: the island's own.
+// The nest in which an operator's program computes it: streams that its result awaits and that it has no axis of are
+// one step. Nothing: the island's own.
 std::optional<Nest> nest_of_operator(const BoundIsland& bound, int op);
 
 // Whether an array lies in shared memory while the island runs: loaded there for a product, or passed through on

@@ -51,7 +51,8 @@ TEST_CASE("the energy of a level is its bytes times the profile's energy of a by
   CHECK(json["energy"]["transfer_share"] == transfer_share(a.prediction));
 }
 
-TEST_CASE("bytes that stay in the L2 from run to run take no power of HBM; the energy of a run with an empty L2 has it") {
+TEST_CASE(
+    "bytes that stay in the L2 from run to run take no power of HBM; the energy of a run with an empty L2 has it") {
   Answer a = answer(Options({{"hardware", {"l4"}},
                              {"schedule", {"split-kv"}},
                              {"heads-q", {"32"}},

@@ -64,8 +64,7 @@ void add_operands(const BoundIsland& bound, Terms& out) {
       fetched[index(operand.id)] = true;
       Term term = smem_term(bound, operand.id, Direction::read, Cause::operand, operand.kept);
       const std::int64_t values =
-          touched_values(nest, sums, diagram.array(operand.id).axes,
-                         {.resident = operand.kept, .whole_tiles = true});
+          touched_values(nest, sums, diagram.array(operand.id).axes, {.resident = operand.kept, .whole_tiles = true});
       if (operand.rewritten) {
         term.bytes = checked_mul(ceil_div(checked_mul(values, bits(product.computes_in)), 8), operand.copies);
         add_term(bound, out, term);

@@ -54,10 +54,8 @@ TEST_CASE("products that lack a loop's axis are computed once outside it, those 
   const HardwareProfile hardware = find_profile("h200_sxm", root / "hardware");
   const Plan plan = linear_attention();
   constexpr std::int64_t d = 64, batch = 2, heads = 3;
-  for (const auto& [q_len, kv_len, x, q] : {std::array<std::int64_t, 4>{512, 2048, 64, 64},
-                                            {1000, 777, 32, 128},
-                                            {100, 64, 64, 16},
-                                            {64, 5000, 128, 64}}) {
+  for (const auto& [q_len, kv_len, x, q] :
+       {std::array<std::int64_t, 4>{512, 2048, 64, 64}, {1000, 777, 32, 128}, {100, 64, 64, 16}, {64, 5000, 128, 64}}) {
     CAPTURE(q_len);
     CAPTURE(kv_len);
     Point point = default_point(plan);

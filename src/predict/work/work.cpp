@@ -206,7 +206,8 @@ void add_operator(const BoundIsland& bound, int position, Axes domain, Work& wor
       break;
   }
   const std::int64_t whole = product_points_over(bound, position, domain);
-  work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points_of(bound, position, domain, bound.live, false)));
+  work.clipped_flop =
+      checked_add(work.clipped_flop, checked_mul(2, points_of(bound, position, domain, bound.live, false)));
   if (bound.how.uses_tensor_cores()) {
     std::int64_t& in_format = work.tensor_flop_in[static_cast<std::size_t>(computes_in(bound, op))];
     in_format = checked_add(in_format, checked_mul(2, whole));
