@@ -68,6 +68,19 @@ TEST_CASE("an instruction says which GPUs run a kernel, whether or not its descr
         "kernel 'fused_mma' uses mma.sync m16n8k16, which needs compute capability 8.0 or later; v100_sxm2 has 7.0");
 }
 
+TEST_CASE("kernels of this project refuse batches and heads that a grid cannot hold") {
+  for (const auto& [name, file] : shipped_kernels(std::string(TILESCOPE_SOURCE_DIR) + "/kernels")) {
+    if (file.parent_path().filename() == "third_party") continue;
+    CAPTURE(name);
+    const auto refused = [&, wanted = name](std::int64_t batch, std::int64_t heads) {
+      return !launched(wanted, call(batch, heads, 1, 1, 64));
+    };
+    CHECK_FALSE(refused(65535, 65535));
+    CHECK(refused(65536, 1));
+    CHECK(refused(1, 65536));
+  }
+}
+
 TEST_CASE("kernels that shapes name instead of another exist") {
   for (const auto& [name, file] : shipped_kernels(std::string(TILESCOPE_SOURCE_DIR) + "/kernels"))
     for (const ShapeRule& rule : kernel(name).shapes)
