@@ -75,4 +75,17 @@ TEST_CASE("describe --check refuses a launch that was not counted, and sizes tha
         std::string::npos);
 }
 
+TEST_CASE("describe names an option that contradicts the code, or that needs another one") {
+  const CausalKernel kernel;
+  const std::string other = kernel.command.substr(0, kernel.command.find("--grid"));
+  const auto error = [&](const std::string& options) { return run_program(other + options).err; };
+  CHECK(error("--grid 32,16 --block 128 --heads 8").find("--heads-q: needs --q-len") != std::string::npos);
+  CHECK(error("--grid 32,16 --block 128 --head-dim 4096 --q-len 2k").find("deep: its launches have at most that") !=
+        std::string::npos);
+  CHECK(error("--grid 32,16 --block 128 --dynamic-shared-bytes 300k --q-len 2k")
+            .find("a block has at most 232448 bytes of shared memory on compute capability 9.0") != std::string::npos);
+  CHECK(error("--grid 32,16 --block 128").find("block_order: the sizes of a launch are not known") !=
+        std::string::npos);
+}
+
 }  // namespace cli_check_test

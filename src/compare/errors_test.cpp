@@ -84,6 +84,9 @@ TEST_CASE("an error bar is of the GPU, kernel and regime, or says from where it 
   const auto both = bars.find({"c", "new", "seconds", "compute"});
   CHECK(both->borrowed_from == "all kernels on a");
   CHECK_FALSE(bars.find({"a", "fast", "watts", "compute"}));
+  const auto unmeasured = bars.find({"a", "", "seconds", "compute"});  // what has no records takes no kernel's
+  CHECK(unmeasured->borrowed_from == "all kernels on a");
+  CHECK(unmeasured->p90 == kernels->p90);
 }
 
 TEST_CASE("published times count as measurements of their GPU") {

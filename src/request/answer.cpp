@@ -36,11 +36,14 @@ const ErrorBars& error_bars(const std::string& kernel) {
   return all;
 }
 
+// Whose records tell the error: a file of another author that takes a shipped kernel's name has none.
+std::string measured_kernel(const Plan& plan) { return plan.shipped ? plan.kernel.name : std::string(); }
+
 // Reads what stated_errors will look into.
 void read_errors(const Plan& plan, const HardwareProfile& hardware) {
   if (!name_and_changes(hardware.id).second.empty()) return;
   if (plan.assumed) ideal_errors();
-  else if (modelled_basis(hardware) == Basis::measured) error_bars(plan.kernel.name);
+  else if (modelled_basis(hardware) == Basis::measured) error_bars(measured_kernel(plan));
 }
 
 // A GPU's file takes longer to read than a plan's. Until it `is_read`: the machine code of the tiles that are tried.
@@ -73,8 +76,8 @@ JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, con
     return {.error = basis_error(folder / "basis_errors.json", hardware.id, hardware.chip, to_string(basis))};
   }
   const auto error = [&](const char* quantity) {
-    return error_bars(plan.kernel.name)
-        .find({hardware.id, plan.kernel.name, quantity, regime_of(prediction), error_sizes(point.workload)});
+    return error_bars(measured_kernel(plan))
+        .find({hardware.id, measured_kernel(plan), quantity, regime_of(prediction), error_sizes(point.workload)});
   };
   return {.error = error("seconds"), .cold_error = error("seconds_cold"), .dram_error = error("hbm_read_bytes")};
 }

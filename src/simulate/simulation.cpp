@@ -1,5 +1,7 @@
 #include "simulate/simulation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "hardware/sm/residency.h"
@@ -7,6 +9,8 @@
 
 namespace tilescope {
 namespace {
+
+constexpr std::int64_t warp_threads = 32;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -36,6 +40,17 @@ std::vector<Instruction> instructions_on(const CodeSummary& code, const std::vec
   std::vector<Instruction> list;
   for (const std::size_t i : way) list.push_back(code.section.instructions[i]);
   return list;
+}
+
+// Copies of a block that an SM holds.
+Residency residency_of(const CubinKernel& kernel, std::int64_t threads, std::int64_t dynamic_smem,
+                       const HardwareProfile& hardware) {
+  const std::int64_t lanes = rounded_up(threads, warp_threads);
+  Residency residency(hardware, Copied::blocks, lanes);
+  residency.limit_registers(lanes * allocated_registers(hardware, kernel.registers));
+  if (const MemoryLevel* smem = hardware.level(LevelId::smem); smem && smem->capacity_bytes)
+    residency.limit(fit_level(*smem, Copied::blocks, 0, kernel.shared_bytes + dynamic_smem));
+  return residency;
 }
 
 // Clocks of blocks with start and end, and of a launch of them.
@@ -78,18 +93,53 @@ double launch_clocks(std::int64_t blocks, std::int64_t units, int resident, doub
 
 int resident_blocks(const CubinKernel& kernel, std::int64_t threads, std::int64_t dynamic_smem,
                     const HardwareProfile& hardware) {
-  constexpr std::int64_t warp_threads = 32;
-  const std::int64_t lanes = rounded_up(threads, warp_threads);
-  Residency residency(hardware, Copied::blocks, lanes);
-  residency.limit_registers(lanes * allocated_registers(hardware, kernel.registers));
-  if (const MemoryLevel* smem = hardware.level(LevelId::smem); smem && smem->capacity_bytes)
-    residency.limit(fit_level(*smem, Copied::blocks, 0, kernel.shared_bytes + dynamic_smem));
-  return static_cast<int>(std::max<std::int64_t>(1, residency.copies()));
+  return static_cast<int>(residency_of(kernel, threads, dynamic_smem, hardware).copies());
+}
+
+std::optional<ImpossibleChoice> impossible_choice(const CubinKernel& kernel, const HardwareProfile& hardware,
+                                                  const SimulationChoices& choices) {
+  const std::int64_t threads = choices.threads > 0 ? choices.threads : kernel.most_threads;
+  if (threads <= 0) return std::nullopt;  // nothing is simulated
+  if (kernel.most_threads > 0 && threads > kernel.most_threads)
+    return ImpossibleChoice{"block",
+                            fmt::format("has {} threads, its launch bound is {}", threads, kernel.most_threads)};
+  if (hardware.max_threads_per_block && threads > hardware.max_threads_per_block->value)
+    return ImpossibleChoice{"block", fmt::format("has {} threads, a block on {} has at most {}", threads, hardware.id,
+                                                 hardware.max_threads_per_block->value)};
+  const MemoryLevel* const smem = hardware.level(LevelId::smem);
+  const std::int64_t shared = kernel.shared_bytes + choices.dynamic_smem;
+  if (smem && smem->capacity_per_block_bytes && static_cast<double>(shared) > smem->capacity_per_block_bytes->value)
+    return ImpossibleChoice{
+        "dynamic-shared-bytes",
+        fmt::format("and {} static bytes are {}, a block on {} has at most {:.0f} bytes of shared memory",
+                    kernel.shared_bytes, shared, hardware.id, smem->capacity_per_block_bytes->value)};
+  const Residency residency = residency_of(kernel, threads, choices.dynamic_smem, hardware);
+  const std::int64_t registers = rounded_up(threads, warp_threads) * allocated_registers(hardware, kernel.registers);
+  if (hardware.registers_per_unit && registers > hardware.registers_per_unit->value)
+    return ImpossibleChoice{"block",
+                            fmt::format("has {} threads with {} registers each, {} in all; an SM of {} has {}", threads,
+                                        kernel.registers, registers, hardware.id, hardware.registers_per_unit->value)};
+  if (residency.copies() < 1)
+    return ImpossibleChoice{"block", fmt::format("with {} threads and {} bytes of shared memory fits on no SM of {}",
+                                                 threads, shared, hardware.id)};
+  if (choices.resident <= residency.copies()) return std::nullopt;
+  const auto by = residency.limited_by();
+  return ImpossibleChoice{"resident", fmt::format("is {}, an SM of {} holds at most {} blocks of {} threads by its {}",
+                                                  choices.resident, hardware.id, residency.copies(), threads,
+                                                  !by                    ? "warps and blocks"
+                                                  : *by == LevelId::smem ? "shared memory"
+                                                                         : "registers")};
+}
+
+bool passes_through(const CodeSummary& code, const KernelSimulation& simulation, std::uint64_t address) {
+  return std::any_of(simulation.loops.begin(), simulation.loops.end(), [&](const SimulatedLoop& loop) {
+    return std::any_of(loop.path.begin(), loop.path.end(),
+                       [&](std::size_t i) { return code.section.instructions[i].address == address; });
+  });
 }
 
 KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& code, const HardwareProfile& hardware,
                                  const SimulationChoices& choices) {
-  constexpr std::int64_t warp_threads = 32;
   const std::int64_t threads = choices.threads > 0 ? choices.threads : kernel.most_threads;
   const SmMachine machine(hardware, choices.copies_from);
   KernelSimulation simulation{.hardware = hardware.id, .loops = {}, .refused = {}, .missing = {}};
@@ -99,8 +149,9 @@ KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& c
     return simulation;
   }
   simulation.warps = static_cast<int>(rounded_up(threads, warp_threads) / warp_threads);
-  simulation.resident =
-      choices.resident > 0 ? choices.resident : resident_blocks(kernel, threads, choices.dynamic_smem, hardware);
+  simulation.resident = choices.resident > 0
+                            ? choices.resident
+                            : std::max(1, resident_blocks(kernel, threads, choices.dynamic_smem, hardware));
   for (std::size_t loop = 0; loop < code.loops.size(); ++loop) {
     if (!is_innermost(code, loop) && !multiplies(code, loop)) continue;
     SimulatedLoop& simulated = simulation.loops.emplace_back();

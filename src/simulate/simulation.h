@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,9 +46,19 @@ struct KernelSimulation {
   std::set<std::string> missing;  // measured values that the profile lacks
 };
 
-// Blocks of a kernel that an SM holds at once, by threads, registers, shared memory and block slots; at least 1.
+// Blocks of a kernel that an SM holds at once, by threads, registers, shared memory and block slots; 0: none fits.
 int resident_blocks(const CubinKernel& kernel, std::int64_t threads, std::int64_t dynamic_smem,
                     const HardwareProfile& hardware);
+
+// A choice that no launch of the kernel on this GPU can have.
+struct ImpossibleChoice {
+  std::string option, reason;  // option: without dashes; reason: the limit with its number
+};
+std::optional<ImpossibleChoice> impossible_choice(const CubinKernel& kernel, const HardwareProfile& hardware,
+                                                  const SimulationChoices& choices);
+
+// Whether a simulated pass executes the instruction at this address.
+bool passes_through(const CodeSummary& code, const KernelSimulation& simulation, std::uint64_t address);
 
 // Active clocks of all SMs together: each SM gets an equal share of the blocks, runs as many at once as fit, and begins
 // the next round `gap` clocks after one. `round`: clocks of this number of blocks at once.

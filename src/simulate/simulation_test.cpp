@@ -69,6 +69,35 @@ TEST_CASE("blocks of an SM follow from registers, threads and shared memory") {
   CHECK(resident_blocks(kernel, 128, 0, hardware) == 3);
 }
 
+TEST_CASE("choices that no launch can have are named with the limit and its number") {
+  const HardwareProfile hardware = h200();
+  CubinKernel kernel;
+  kernel.registers = 128, kernel.most_threads = 128;
+  const auto found = [&](const SimulationChoices& choices) {
+    const auto choice = impossible_choice(kernel, hardware, choices);
+    return choice ? choice->option + " " + choice->reason : std::string();
+  };
+  CHECK(found({}) == "");
+  CHECK(found({.resident = 4}) == "");
+  CHECK(found({.resident = 5}) ==
+        "resident is 5, an SM of h200_sxm holds at most 4 blocks of 128 threads by its registers");
+  CHECK(found({.threads = 1024}) == "block has 1024 threads, its launch bound is 128");
+  CHECK(found({.dynamic_smem = 300 << 10})
+            .find("dynamic-shared-bytes and 0 static bytes are 307200, a block on "
+                  "h200_sxm has at most 232448 bytes") == 0);
+  CHECK(found({.dynamic_smem = 100 << 10, .resident = 3}).find("by its shared memory") != std::string::npos);
+  kernel.most_threads = 0;
+  CHECK(found({.threads = 1024}).find("131072 in all; an SM of h200_sxm has 65536") != std::string::npos);
+}
+
+TEST_CASE("an address is passed where a simulated pass has its instruction") {
+  const CodeSummary code = test_summary("split_kv");
+  const KernelSimulation simulation = simulated("split_kv", {.resident = 1});
+  const std::size_t first = simulation.loops.at(0).path.at(0);
+  CHECK(passes_through(code, simulation, code.section.instructions[first].address));
+  CHECK_FALSE(passes_through(code, simulation, 0x99999));
+}
+
 TEST_CASE("a pass goes where the copies are, and through addresses that the caller names") {
   std::vector<CodeSection> sections = read_listing(
       "\t.section\t.text.k,\"ax\",@progbits\n.L_1:\n/*0000*/ @P0 BRA `(.L_2) ;\n/*0010*/ LDGSTS.E.128 [R1], [R2.64] "

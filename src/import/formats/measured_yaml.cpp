@@ -53,6 +53,7 @@ std::vector<double> read_seconds(const Node& point) {
   const auto node = point.find("seconds");
   if (!node) return seconds;
   if (!node->is_list()) return {node->quantity(Dimension::seconds)};
+  if (node->items().empty()) node->report("is an empty list; expected a time, or several in a list, or leave it out");
   for (const Node& item : node->items()) seconds.push_back(item.quantity(Dimension::seconds));
   return seconds;
 }

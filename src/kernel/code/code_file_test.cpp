@@ -86,6 +86,23 @@ TEST_CASE("a cubin and a compressed fat binary give what ptxas printed of their 
   check_kernels(two[1], 26);
 }
 
+TEST_CASE("a relocatable object says which of its symbols are functions, and that no linker has seen it") {
+  std::string bytes = read_file(data + "kernels.cubin");
+  for (const CubinKernel& kernel : read_cubin({bytes, "linked"}).kernels) {
+    CHECK(kernel.linked);
+    CHECK_FALSE(kernel.is_function);
+  }
+  put<std::uint16_t>(bytes, 16, 1);  // e_type: relocatable
+  const ElfFile elf = read_elf({bytes, "object"});
+  for (const ElfSection& section : elf.sections)
+    for (std::uint64_t i = 0; section.type == 2 && i < section.size / 24; ++i)
+      if (elf.symbols[i] == "staged") put<std::uint8_t>(bytes, section.offset + 24 * i + 5, 0);  // no entry
+  for (const CubinKernel& kernel : read_cubin({bytes, "object"}).kernels) {
+    CHECK_FALSE(kernel.linked);
+    CHECK(kernel.is_function == (kernel.name == "staged"));
+  }
+}
+
 TEST_CASE("cubins that follow each other, one of them compressed by LZ4, are all found") {
   const std::string cubin = read_file(data + "kernels.cubin");
   std::string packed(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(cubin.size()))), '\0');

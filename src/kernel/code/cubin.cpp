@@ -25,6 +25,7 @@ enum class Attribute : std::uint8_t {
 constexpr std::uint8_t format_sized = 4, format_byte = 2;
 constexpr int size_shift = 18;                     // of the word that holds a parameter's size
 constexpr std::int64_t most_of_a_block = 1 << 16;  // threads, or blocks of a cluster: far above what any GPU runs
+constexpr std::uint8_t other_entry = 0x10;         // in st_other of a symbol: a kernel, not a function of kernels
 constexpr std::int64_t reserved_shared = 1 << 10;  // by the system in each block, from compute capability 9.0 on
 
 using Handler = std::function<void(Attribute, const ByteView& value)>;
@@ -76,6 +77,12 @@ void add_own_attributes(const ElfFile& elf, CubinKernel& kernel) {
   for (const auto& [place, parameter] : parameters) kernel.parameters.push_back(parameter);
 }
 
+bool is_function(const ElfFile& elf, const std::string& name) {
+  const auto found = std::find(elf.symbols.begin(), elf.symbols.end(), name);
+  return found != elf.symbols.end() &&
+         (elf.st_others[static_cast<std::size_t>(found - elf.symbols.begin())] & other_entry) == 0;
+}
+
 }  // namespace
 
 Cubin read_cubin(const ByteView& view) {
@@ -102,6 +109,7 @@ Cubin read_cubin(const ByteView& view) {
     if (const ElfSection* shared = elf.find(".nv.shared." + kernel.name))
       kernel.shared_bytes =
           std::max<std::int64_t>(0, static_cast<std::int64_t>(shared->size) - (reserves ? reserved_shared : 0));
+    kernel.linked = !elf.relocatable, kernel.is_function = is_function(elf, kernel.name);
     add_own_attributes(elf, kernel);
     cubin.kernels.push_back(std::move(kernel));
   }

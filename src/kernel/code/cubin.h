@@ -24,6 +24,8 @@ struct CubinKernel {
   std::vector<KernelParameter> parameters;  // in the order of the source
   std::int64_t parameters_offset = 0x210;   // of the first parameter in constant bank 0
   std::string code;                         // machine code: 16 bytes an instruction
+  bool is_function = false;                 // no kernel: kernels of other objects call it
+  bool linked = true;  // false: of a relocatable object, whose linker adds shared memory and called functions
 };
 
 struct Cubin {

@@ -8,6 +8,8 @@ namespace {
 // System V ABI, "Object Files": the file header, section headers and symbols of class ELFCLASS64.
 constexpr std::uint64_t section_header_bytes = 64, symbol_bytes = 24;
 constexpr std::uint32_t section_without_bytes = 8, section_of_symbols = 2;
+constexpr std::uint16_t type_relocatable = 1;
+constexpr std::uint64_t type_offset = 16, other_offset = 5;
 
 }  // namespace
 
@@ -37,7 +39,9 @@ ElfFile read_elf(const ByteView& view) {
               .abi_version = view.read<std::uint8_t>(8),
               .flags = view.read<std::uint32_t>(48),
               .sections = {},
-              .symbols = {}};
+              .relocatable = view.read<std::uint16_t>(type_offset) == type_relocatable,
+              .symbols = {},
+              .st_others = {}};
   const auto headers = view.read<std::uint64_t>(40);
   const auto count = view.read<std::uint16_t>(60), names = view.read<std::uint16_t>(62);
   view.part(headers, count * section_header_bytes);
@@ -57,8 +61,10 @@ ElfFile read_elf(const ByteView& view) {
     if (section.type != section_of_symbols) continue;
     if (section.link >= elf.sections.size()) view.fail("has symbols without names: it is damaged");
     const ByteView symbols = elf.bytes_of(section), texts = elf.bytes_of(elf.sections[section.link]);
-    for (std::uint64_t at = 0; at + symbol_bytes <= symbols.size(); at += symbol_bytes)
+    for (std::uint64_t at = 0; at + symbol_bytes <= symbols.size(); at += symbol_bytes) {
       elf.symbols.push_back(texts.text(symbols.read<std::uint32_t>(at)));
+      elf.st_others.push_back(symbols.read<std::uint8_t>(at + other_offset));
+    }
     break;
   }
   return elf;

@@ -26,7 +26,9 @@ struct ElfFile {
   std::uint8_t abi_version = 0;
   std::uint32_t flags = 0;
   std::vector<ElfSection> sections;
-  std::vector<std::string> symbols;  // names, by index
+  bool relocatable = false;             // an object that no linker has seen
+  std::vector<std::string> symbols;     // names, by index
+  std::vector<std::uint8_t> st_others;  // of the symbols: visibility, and bits of the machine
 
   const ElfSection* find(const std::string& name) const;
   ByteView bytes_of(const ElfSection& section) const;  // of a section in the file

@@ -230,6 +230,7 @@ void read_variants(const Document& document, const std::vector<std::pair<Node, I
     if (document.clean() && variant.consumer_warps > variant.warps)
       node["consumer_warps"].report(
           fmt::format("are part of the block's {} warps, found {}", variant.warps, variant.consumer_warps));
+    if (document.clean()) check_variant(node, schedule, kernel, variant);
     const auto same = [&](const KernelVariant& v) {
       return std::tie(v.head_dim, v.v_head_dim, v.tile_q, v.tile_kv, v.other_tiles, v.warps, v.stages) ==
                  std::tie(variant.head_dim, variant.v_head_dim, variant.tile_q, variant.tile_kv, variant.other_tiles,
@@ -288,6 +289,7 @@ void read_variants(const Document& document, const CodeSource& source, const Sch
     }
     if (source.root && document.clean()) add_code(*source.root, source.code, schedule, kernel);
   }
+  if (document.clean() && !kernel.variants.empty()) check_head_dims(document.root(), kernel);
   kernel.launch_codes = source.code.launches;
   kernel.program = source.code.program;
 }

@@ -49,7 +49,8 @@ Probe with_variants() {
   Tree tree = tree_of_file(root / "kernels" / "block_sparse" / "kernel.yaml");
   const char* const variants =
       "- {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4, registers_hold: [Q]}\n"
-      "- {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 4}\n- {head_dim: 64, tile_q: 128, tile_kv: 128, warps: 4}\n";
+      "- {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 4}\n- {head_dim: 64, tile_q: 128, tile_kv: 128, warps: 4}\n"
+      "- {head_dim: 128, tile_q: 64, tile_kv: 64, warps: 4}\n";
   tree.children.push_back(tree_of("variants", Document::parse(variants, "variants").root()));
   return probe_of(tree);
 }

@@ -35,7 +35,7 @@ schedule: split-kv
 diagram: attention_paged
 summary: every key
 dtypes: [bf16, {all: fp16, kv: "int4:g32:b2"}]
-head_dims: [64, 128]
+head_dims: [64]
 masks: [none, block-sparse]
 limits: {head_dim: 128, q_len: 16, kv_len: 65536, compute_capability: 9.0}
 packed_rows: true

@@ -30,12 +30,25 @@ std::vector<std::filesystem::path> descriptors() {
   return files;
 }
 
+// Of the list of head dimensions, those that no variant has.
+void drop_unbuilt(Tree& tree) {
+  std::set<std::string> built;
+  for (const Tree& section : tree.children)
+    if (section.key == "variants")
+      for (const Tree& variant : section.children)
+        for (const Tree& field : variant.children)
+          if (field.key == "head_dim") built.insert(field.value);
+  for (Tree& section : tree.children)
+    if (section.key == "head_dims" && !built.empty() && !built.contains("0"))
+      std::erase_if(section.children, [&](const Tree& size) { return !built.contains(size.value); });
+}
+
 // Keeps the first two variants, because all variants have the same fields. Where a code.json beside the file has them
 // and what they are for, one stands in their place.
 Tree shortened(Tree tree) {
   for (const auto& [key, text] : {std::pair{"dtypes", "[fp16]"},
                                   {"head_dims", "[64]"},
-                                  {"variants", "- {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}"}}) {
+                                  {"variants", "- {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 16}"}}) {
     const auto is_key = [&](const Tree& section) { return section.key == key; };
     if (std::none_of(tree.children.begin(), tree.children.end(), is_key))
       tree.children.push_back(tree_of(key, Document::parse(text, key).root()));
@@ -52,6 +65,7 @@ Tree shortened(Tree tree) {
                             .root()));
   for (Tree& section : tree.children)
     if (section.key == "variants" && section.children.size() > 2) section.children.resize(2);
+  drop_unbuilt(tree);
   return tree;
 }
 

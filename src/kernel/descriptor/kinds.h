@@ -19,15 +19,17 @@ struct TensorPathRow {
   bool assumed;            // the datasheet's rate; the instruction is not known
   std::string_view
       only_on;  // the one compute capability that has the instruction; empty: any from the kernel's least on
+  std::string_view vendor;  // whose GPUs alone have the instruction; empty: anyone's
+  double least_capability;  // of that vendor's, the first compute capability that has it; 0: any. Shapes may need more
 };
 template <>
 struct EnumTable<TensorPath> {
   static constexpr std::array rows{
-      TensorPathRow{TensorPath::tensor, "tensor", "matrix instructions", true, false, false, true, ""},
-      TensorPathRow{TensorPath::mma_sync, "mma.sync", "mma.sync", true, false, true, false, ""},
-      TensorPathRow{TensorPath::wgmma, "wgmma", "wgmma", true, true, false, false, "9.0"},
-      TensorPathRow{TensorPath::fma, "fma", "fma", false, false, false, false, ""},
-      TensorPathRow{TensorPath::none, "none", "none", false, false, false, false, ""}};
+      TensorPathRow{TensorPath::tensor, "tensor", "matrix instructions", true, false, false, true, "", "", 0},
+      TensorPathRow{TensorPath::mma_sync, "mma.sync", "mma.sync", true, false, true, false, "", "NVIDIA", 7.0},
+      TensorPathRow{TensorPath::wgmma, "wgmma", "wgmma", true, true, false, false, "9.0", "NVIDIA", 9.0},
+      TensorPathRow{TensorPath::fma, "fma", "fma", false, false, false, false, "", "", 0},
+      TensorPathRow{TensorPath::none, "none", "none", false, false, false, false, "", "", 0}};
 };
 
 // By which instructions tiles move between L2 and the SM.
@@ -35,18 +37,20 @@ enum class CopyPath { cp_async, st, tma, ld };
 struct CopyPathRow {
   CopyPath value;
   std::string_view name;
-  std::string_view title;  // in pseudocode
-  bool loads, stores;      // directions that it serves
-  bool bulk;               // one thread starts the copy of a whole tile, which the copy engine carries out
-  bool asynchronous;       // threads go on while the bytes are on their way, and wait for them later
+  std::string_view title;   // in pseudocode
+  bool loads, stores;       // directions that it serves
+  bool bulk;                // one thread starts the copy of a whole tile, which the copy engine carries out
+  bool asynchronous;        // threads go on while the bytes are on their way, and wait for them later
+  std::string_view vendor;  // as of TensorPathRow
+  double least_capability;
 };
 template <>
 struct EnumTable<CopyPath> {
   static constexpr std::array rows{
-      CopyPathRow{CopyPath::cp_async, "cp.async", "cp.async", true, false, false, true},
-      CopyPathRow{CopyPath::st, "st", "store from registers", false, true, false, false},
-      CopyPathRow{CopyPath::tma, "tma", "TMA bulk copy", true, true, true, true},
-      CopyPathRow{CopyPath::ld, "ld", "load through registers", true, false, false, false}};
+      CopyPathRow{CopyPath::cp_async, "cp.async", "cp.async", true, false, false, true, "NVIDIA", 8.0},
+      CopyPathRow{CopyPath::st, "st", "store from registers", false, true, false, false, "", 0},
+      CopyPathRow{CopyPath::tma, "tma", "TMA bulk copy", true, true, true, true, "NVIDIA", 9.0},
+      CopyPathRow{CopyPath::ld, "ld", "load through registers", true, false, false, false, "", 0}};
 };
 
 // Dimensions of the grid of blocks. heads: query heads or KV heads, as the schedule groups them.

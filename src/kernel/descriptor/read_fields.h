@@ -42,5 +42,13 @@ bool read_dimensions(const Node& list,
 void refuse_found(const Node& node, const std::vector<std::string>& keys, const char* place);
 KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats,
                            bool of_code);
+// Report what no kernel of the schedule can have: a shape that its instruction has not, another grid, warps that cannot
+// share the products, arrays in registers that no product takes, a head_dim without a variant.
+void check_mma(const Node& node, TensorPath path, const MmaShape& shape);
+void check_block_order(const Node& list, const Schedule& schedule, const Island& island,
+                       const std::vector<GridDimension>& order);
+void check_head_dims(const Node& root, const KernelDescriptor& kernel);
+void check_variant(const Node& node, const Schedule& schedule, const KernelDescriptor& kernel,
+                   const KernelVariant& variant);
 
 }  // namespace tilescope::reading

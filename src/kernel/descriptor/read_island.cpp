@@ -41,14 +41,14 @@ bool check_operand(const Node& node, const std::string& name, const Operator& op
 }
 
 ProductImplementation read_product(const std::string& name, const Node& node, const Operator& op,
-                                   const Diagram& diagram) {
+                                   const Diagram& diagram, TensorPath path) {
   node.only({"rows_of", "grid", "mma", "fetches", "parts", "repeats"});
   ProductImplementation product{
       .op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}, .fetches = {}};
   if (const auto rows = node.find("rows_of"))
     if (check_operand(*rows, rows->text(), op, diagram)) product.rows_of = rows->text();
   if (const auto grid = node.find("grid")) product.grid = read_grid(*grid);
-  if (const auto mma = node.find("mma")) product.mma = read_mma(*mma);
+  if (const auto mma = node.find("mma")) product.mma = read_mma(*mma), check_mma(*mma, path, *product.mma);
   if (const auto fetches = node.find("fetches"))
     for (const auto& [array, count] : fetches->entries()) {
       if (!check_operand(count, array, op, diagram)) continue;
@@ -72,8 +72,9 @@ void read_products(const Node& map, const Island& island, const Diagram& diagram
       continue;
     }
     const auto named = [&, wanted = name](const Operator& op) { return op.name == wanted; };
-    out.products.push_back(
-        read_product(name, node, *std::find_if(diagram.operators.begin(), diagram.operators.end(), named), diagram));
+    out.products.push_back(read_product(name, node,
+                                        *std::find_if(diagram.operators.begin(), diagram.operators.end(), named),
+                                        diagram, out.tensor_path));
   }
 }
 
@@ -95,9 +96,13 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
     }
 }
 
-void read_blocks(const Node& node, IslandImplementation& island) {
+void read_blocks(const Node& node, const Schedule& schedule, IslandImplementation& island) {
   if (const auto persistent = node.find("persistent")) island.persistent = persistent->boolean();
-  read_dimensions(node["block_order"], island.block_order);
+  const Node order = node["block_order"];
+  const bool known = read_dimensions(order, island.block_order) && order.is_list() &&
+                     order.items().size() == island.block_order.size();  // each once
+  if (const int number = schedule.find_island(island.name); known && number >= 0)
+    check_block_order(order, schedule, schedule.islands[static_cast<std::size_t>(number)], island.block_order);
   if (const auto falling = node.find("falling")) {
     falling->only(kind_names<GridDimension>());
     for (const auto& [name, when] : falling->entries())
@@ -140,7 +145,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto writes = node.find("writes_masked_rows")) island.writes_masked_rows = writes->boolean();
   const auto path = find_kind<TensorPath>(node["tensor_path"]);
   island.tensor_path = path.value_or(TensorPath::none);
-  if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
+  if (const auto mma = node.find("mma")) island.mma = read_mma(*mma), check_mma(*mma, island.tensor_path, island.mma);
   else if (island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
   if (const auto format = node.find("computes_in")) island.computes_in = read_format(*format);
   if (const auto products = node.find("products"); products && node.find("name") && is_one_of(node["name"], names))
@@ -148,7 +153,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
       read_products(*products, schedule.islands[static_cast<std::size_t>(number)], schedule.diagram, island);
   read_movement(node, schedule.diagram, island);
   if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
-  read_blocks(node, island);
+  read_blocks(node, schedule, island);
   if (const auto overlap = node.find("overlap")) island.overlap = read_kind<Overlap>(*overlap);
   return island;
 }

@@ -81,7 +81,10 @@ bool Condition::Compared::holds(const NamedSizes& sizes) const {
 Condition::Side Condition::read_side(std::string_view text, const std::vector<std::string>& names) const {
   const std::size_t percent = text.find('%');
   if (percent == std::string_view::npos) return {sizes_expression(text, names), std::nullopt};
-  return {sizes_expression(text.substr(0, percent), names), sizes_expression(text.substr(percent + 1), names)};
+  Expression modulus = sizes_expression(text.substr(percent + 1), names);
+  if (modulus.arrays().empty() && !(evaluate(modulus, SizeLookup({})) > 0))
+    throw std::invalid_argument(fmt::format("'{}': expected a modulus above 0 after %", text));
+  return {sizes_expression(text.substr(0, percent), names), std::move(modulus)};
 }
 
 Condition::Compared Condition::read_compared(std::string_view text, const std::vector<std::string>& names) const {

@@ -170,12 +170,15 @@ std::vector<std::string> ErrorBars::other_gpus(const std::string& hardware) cons
 // Nearest first.
 std::vector<ErrorBars::Source> ErrorBars::sources(const ErrorQuery& q) const {
   const std::vector<std::string> others = other_gpus(q.hardware);
-  std::vector<Source> list{{row(q.hardware, q.kernel, q, q.regime, false)},
-                           {row(q.hardware, q.kernel, q, "", false),
-                            {"regime"},
-                            fmt::format("all regimes of {} on {}", q.kernel, q.hardware)},
-                           {row(q.hardware, q.kernel, q, "", true)}};
+  std::vector<Source> list;
+  if (!q.kernel.empty())
+    list = {{row(q.hardware, q.kernel, q, q.regime, false)},
+            {row(q.hardware, q.kernel, q, "", false),
+             {"regime"},
+             fmt::format("all regimes of {} on {}", q.kernel, q.hardware)},
+            {row(q.hardware, q.kernel, q, "", true)}};
   for (const std::string& gpu : others) {
+    if (q.kernel.empty()) break;
     const std::string from = fmt::format("{} on {}", q.kernel, gpu);
     list.push_back({row(gpu, q.kernel, q, q.regime, false), {"gpu"}, from});
     list.push_back({row(gpu, q.kernel, q, "", false), {"gpu", "regime"}, "all regimes of " + from});
@@ -212,7 +215,7 @@ std::optional<TimeError> ErrorBars::find(const ErrorQuery& query) const {
   const std::vector<Source> list = sources(query);
   const auto nearest = std::find_if(list.begin(), list.end(),
                                     [](const Source& each) { return each.row && each.row->n >= enough_errors; });
-  const ErrorRow* few = row(query.hardware, query.kernel, query, "", false);
+  const ErrorRow* few = query.kernel.empty() ? nullptr : row(query.hardware, query.kernel, query, "", false);
   if (nearest == list.end()) {
     if (!few) return std::nullopt;
     return TimeError{.mape = few->mape, .p90 = few->p90, .n = few->n, .basis = few->basis};

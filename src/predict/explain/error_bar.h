@@ -55,8 +55,8 @@ struct ErrorWidening {
 };
 
 struct ErrorQuery {
-  std::string hardware, kernel, quantity, regime;
-  ErrorSizes sizes = {};  // empty: within the range
+  std::string hardware, kernel, quantity, regime;  // kernel empty: one that is not measured
+  ErrorSizes sizes = {};                           // empty: within the range
 };
 
 // Fewer measurements state no bar of their own: the largest of nine is the least number that nine of ten further ones

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "kernel/descriptor/grid_dimension.h"
 
 namespace tilescope {
 namespace {
@@ -35,11 +36,7 @@ std::int64_t bytes_a_kv_head(const BoundIsland& bound, ArrayId id) {
 }  // namespace
 
 GridDimension BlockOrder::dimension_of(const BoundIsland& bound, const BoundLoop& loop) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  const Axis& own = diagram.axes[index(loop.axis)];
-  const std::optional<Extent> size =
-      own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
-  return size == Extent::q_len ? q : size == Extent::kv_len ? kv : size == Extent::batch ? batch : heads;
+  return grid_dimension(bound.plan.schedule.diagram, loop.axis);
 }
 
 bool BlockOrder::falls(const BoundIsland& bound, GridDimension dimension) {

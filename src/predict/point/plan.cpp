@@ -11,6 +11,7 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/file_cache.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "kernel/descriptor/kernel_schedule.h"
 #include "kernel/descriptor/read_code.h"
@@ -120,6 +121,22 @@ ArrayTimes times_of(const Schedule& schedule, const Primitives& primitives, cons
   return times;
 }
 
+bool same_content(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  const bool exists = fs::is_regular_file(a, ignored);
+  if (exists != fs::is_regular_file(b, ignored)) return false;
+  return !exists || fs::equivalent(a, b, ignored) || read_file(a) == read_file(b);
+}
+
+// The file is that of the shipped kernel whose name it states, with the same machine code beside it.
+bool is_shipped(const fs::path& file, const std::string& kernel, const fs::path& data_directory) {
+  for (const auto& [name, own] : shipped_kernels(data_directory / "kernels"))
+    if (name == kernel)
+      return same_content(file, own) && same_content(reading::code_file_of(file), reading::code_file_of(own)) &&
+             same_content(steps_file_of(file), steps_file_of(own));
+  return false;
+}
+
 Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
   Plan plan;
   plan.kernel = load_descriptor(file, data_directory / "models");
@@ -128,6 +145,7 @@ Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
   plan.steps = plan.kernel.program.empty() ? std::make_shared<StepPrograms>(steps_file_of(file))
                                            : std::make_shared<StepPrograms>(file, plan.kernel.program);
   plan.assumed = false;
+  plan.shipped = is_shipped(file, plan.kernel.name, data_directory);
   for (const Island& island : plan.schedule.islands) plan.times.push_back(loads_of(plan.schedule, island));
   return plan;
 }

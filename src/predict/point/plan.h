@@ -29,6 +29,7 @@ struct Plan {
   std::vector<ProgramOperations> operations;  // of an assumed implementation, by island
   std::vector<ArrayTimes> times;              // the same
   bool assumed = true;                        // the descriptor is the schedule's assumed implementation, not a kernel's
+  bool shipped = false;  // the descriptor is that of a kernel in `kernels`, whose runs are recorded
 };
 
 // Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its

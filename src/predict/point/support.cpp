@@ -8,6 +8,7 @@
 
 #include "base/contains.h"
 #include "base/text.h"
+#include "kernel/descriptor/instruction_shapes.h"
 
 namespace tilescope {
 namespace {
@@ -116,6 +117,35 @@ void check_limits(const KernelDescriptor& kernel, const Workload& w, std::vector
   limit("kv_len", kernel.largest_kv_len, w.kv_len);
 }
 
+// An instruction that a launch executes, and which GPUs have it.
+struct NeededInstruction {
+  std::string name;
+  std::string_view vendor, only_on;
+  double least_capability;
+};
+
+// Launches without products may state no copy: the default of loads_by says nothing of them.
+std::vector<NeededInstruction> needed_instructions(const KernelDescriptor& kernel) {
+  std::vector<NeededInstruction> needed;
+  const auto add = [&](const IslandImplementation& how) {
+    const TensorPathRow& path = how.path();
+    const auto add_shape = [&](const MmaShape& mma) {
+      const std::string shape = path.warpgroup ? "" : fmt::format(" m{}n{}k{}", mma.m, mma.n, mma.k);
+      needed.push_back(
+          {fmt::format("{}{}", path.name, shape), path.vendor, path.only_on, least_capability(how.tensor_path, mma)});
+    };
+    if (how.uses_tensor_cores()) add_shape(how.mma);
+    for (const ProductImplementation& product : how.products)
+      if (product.mma && how.uses_tensor_cores()) add_shape(*product.mma);
+    if (how.tensor_path == TensorPath::none) return;
+    for (const CopyPathRow* copy : {&how.load(), &how.store()})
+      needed.push_back({fmt::format("copies by {}", copy->name), copy->vendor, {}, copy->least_capability});
+  };
+  for (const IslandImplementation& how : kernel.islands) add(how);
+  for (const IslandImplementation& how : kernel.others) add(how);
+  return needed;
+}
+
 }  // namespace
 
 std::int64_t stages_of(const KernelDescriptor& kernel, const Point& point) {
@@ -170,17 +200,26 @@ std::vector<std::string> unsupported(const Plan& plan, const HardwareProfile& ha
 }
 
 std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware) {
-  if (plan.assumed || plan.kernel.least_compute_capability == 0) return {};
-  if (hardware.vendor != "NVIDIA")
-    return fmt::format("kernel '{}' is CUDA code, {} is a GPU of {}", plan.kernel.name, hardware.id, hardware.vendor);
-  for (const IslandImplementation& how : plan.kernel.islands)
-    if (!how.path().only_on.empty() && hardware.compute_capability != how.path().only_on)
-      return fmt::format("kernel '{}' uses {}, which only compute capability {} has; {} has {}", plan.kernel.name,
-                         how.path().name, how.path().only_on, hardware.id, hardware.compute_capability);
+  if (plan.assumed) return {};
+  const KernelDescriptor& kernel = plan.kernel;
+  if (kernel.least_compute_capability > 0 && hardware.vendor != "NVIDIA")
+    return fmt::format("kernel '{}' is CUDA code, {} is a GPU of {}", kernel.name, hardware.id, hardware.vendor);
   const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
-  if (capability >= plan.kernel.least_compute_capability) return {};
-  return fmt::format("kernel '{}' needs compute capability {:.1f} or later, {} has {}", plan.kernel.name,
-                     plan.kernel.least_compute_capability, hardware.id, hardware.compute_capability);
+  for (const NeededInstruction& needed : needed_instructions(kernel)) {
+    const std::string uses = fmt::format("kernel '{}' uses {}, which", kernel.name, needed.name);
+    if (!needed.vendor.empty() && hardware.vendor != needed.vendor)
+      return fmt::format("{} only GPUs of {} have; {} is a GPU of {}", uses, needed.vendor, hardware.id,
+                         hardware.vendor);
+    if (!needed.only_on.empty() && hardware.compute_capability != needed.only_on)
+      return fmt::format("{} only compute capability {} has; {} has {}", uses, needed.only_on, hardware.id,
+                         hardware.compute_capability);
+    if (capability < needed.least_capability)
+      return fmt::format("{} needs compute capability {:.1f} or later; {} has {}", uses, needed.least_capability,
+                         hardware.id, hardware.compute_capability);
+  }
+  if (capability >= kernel.least_compute_capability || kernel.least_compute_capability == 0) return {};
+  return fmt::format("kernel '{}' needs compute capability {:.1f} or later, {} has {}", kernel.name,
+                     kernel.least_compute_capability, hardware.id, hardware.compute_capability);
 }
 
 }  // namespace tilescope

@@ -49,6 +49,38 @@ TEST_CASE("the largest sizes of a kernel are shapes too") {
         std::vector<std::string>{"kernel 'split_kv' takes a q_len of at most 16, found 17"});
 }
 
+TEST_CASE("an instruction says which GPUs run a kernel, whether or not its descriptor states limits") {
+  const auto without_limits = [](const char* name) {
+    Plan plan = load_plan_for_kernel(name, TILESCOPE_SOURCE_DIR);
+    plan.kernel.least_compute_capability = 0;
+    return plan;
+  };
+  const Plan wide = without_limits("fused_wgmma"), sync = without_limits("fused_mma");
+  for (const char* id : {"a100_sxm_80", "l40s", "b200_sxm"}) {
+    CHECK(unsupported_on(wide, gpu(id)).find("uses wgmma, which only compute capability 9.0 has") != std::string::npos);
+    CHECK(unsupported_on(sync, gpu(id)) == "");
+  }
+  CHECK(unsupported_on(wide, gpu("h100_sxm")) == "");
+  for (const Plan* plan : {&wide, &sync})
+    CHECK(unsupported_on(*plan, gpu("mi300x")).find("which only GPUs of NVIDIA have; mi300x is a GPU of AMD") !=
+          std::string::npos);
+  CHECK(unsupported_on(sync, gpu("v100_sxm2")) ==
+        "kernel 'fused_mma' uses mma.sync m16n8k16, which needs compute capability 8.0 or later; v100_sxm2 has 7.0");
+}
+
+TEST_CASE("kernels of this project refuse batches and heads that a grid cannot hold") {
+  for (const auto& [name, file] : shipped_kernels(std::string(TILESCOPE_SOURCE_DIR) + "/kernels")) {
+    if (file.parent_path().filename() == "third_party") continue;
+    CAPTURE(name);
+    const auto refused = [&, wanted = name](std::int64_t batch, std::int64_t heads) {
+      return !launched(wanted, call(batch, heads, 1, 1, 64));
+    };
+    CHECK_FALSE(refused(65535, 65535));
+    CHECK(refused(65536, 1));
+    CHECK(refused(1, 65536));
+  }
+}
+
 TEST_CASE("kernels that shapes name instead of another exist") {
   for (const auto& [name, file] : shipped_kernels(std::string(TILESCOPE_SOURCE_DIR) + "/kernels"))
     for (const ShapeRule& rule : kernel(name).shapes)

@@ -153,7 +153,7 @@ dtypes: [fp16]
 head_dims: [64]
 masks: [none]
 islands:
-  - {name: forward, tensor_path: wgmma, mma: {m: 64, n: columns, k: 16}, block_order: [q]}
+  - {name: forward, tensor_path: wgmma, mma: {m: 64, n: columns, k: 16}, block_order: [q, heads, batch]}
 variants:
   - {head_dim: 64, tile_q: 128, tile_kv: 128, warps: 12, stages: 2}
   - {head_dim: 64, tile_q: 128, tile_kv: 128, warps: 12, stages: 4}

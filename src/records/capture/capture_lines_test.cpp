@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
@@ -153,8 +154,11 @@ TEST_CASE("lines name only what stands above them") {
 TEST_CASE("files that are no capture are refused") {
   CHECK(refusal("").find("holds no line of a process") != std::string::npos);
   CHECK(refusal("{\"schema\":\"tilescope/capture/1\",\"line\":\"module\",\"hash\":\"") != "");
-  CHECK(refusal("\x7f"
-                "ELF") != "");
+  const std::string other = refusal(
+      "\x7f"
+      "ELF\nb\nc\n");
+  CHECK(other.find("is not a capture; expected the lines of JSON") != std::string::npos);
+  CHECK(std::count(other.begin(), other.end(), '\n') <= 1);
   CHECK(refusal(std::string(9 << 20, 'x')).find("more than 8388608 bytes") != std::string::npos);
   CHECK_THROWS_AS(read_capture("/no/such/file"), InputError);
   const CaptureFolder folder;

@@ -215,7 +215,13 @@ Capture read_capture(const std::filesystem::path& place) {
   std::vector<char> buffer(longest_line);
   for (int line = 1; stream.getline(buffer.data(), static_cast<std::streamsize>(buffer.size())); ++line) {
     const std::string_view text = validate::line_of(stream, buffer.data());
-    if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::size_t start = text.find_first_not_of(" \t\r");
+    if (start == std::string_view::npos) continue;
+    if (line == 1 && text[start] != '{')
+      throw InputError(
+          Diagnostic{.file = file.string(),
+                     .message = "is not a capture; expected the lines of JSON that tilescope capture -o DIRECTORY "
+                                "-- COMMAND writes"});
     reader.read(text, line);
     if (findings.size() > 100) break;
   }

@@ -4,12 +4,14 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/data_directory.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/kernels/describe_check.h"
 #include "cli/output/code/code_text.h"
 #include "cli/output/output.h"
+#include "hardware/profile.h"
 #include "kernel/code/code_file.h"
 #include "kernel/code/machine_code.h"
 #include "kernel/code/sass/nvdisasm.h"
@@ -197,6 +199,39 @@ void add_stated_sizes(const Source& source, DescribeInput& input) {
   else input.sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
 }
 
+// The largest shared memory of a block on GPUs of this compute capability; 0: no profile has it.
+double most_shared_bytes(const std::string& compute_capability) {
+  double most = 0;
+  for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware")) {
+    const MemoryLevel* const smem = gpu.level(LevelId::smem);
+    if (gpu.compute_capability == compute_capability && smem && smem->capacity_per_block_bytes)
+      most = std::max(most, smem->capacity_per_block_bytes->value);
+  }
+  return most;
+}
+
+// Sizes and a launch that this code cannot have.
+void refuse_contradictions(const Arguments& arguments, const AttentionFacts& facts, const KernelLaunch& launch) {
+  for (const char* size : {"batch", "heads-q", "heads-kv", "kv-len", "head-dim", "v-head-dim"})
+    if (arguments.has(size) && !arguments.has("q-len"))
+      refuse(std::string("--") + size, "needs --q-len: the sizes of a launch are given together");
+  const auto check_depth = [&](const char* option, std::int64_t depth) {
+    const std::int64_t given = arguments.integer(option, 1, most_extent).value_or(0);
+    if (facts.depth_of_pass == 0 && given > depth)
+      refuse(std::string("--") + option,
+             fmt::format("is {}, but the code's sums are {} deep: its launches have at most that", given, depth));
+  };
+  check_depth("head-dim", facts.head_dim), check_depth("v-head-dim", facts.v_head_dim);
+  if (launch.dynamic_smem == 0) return;
+  const std::int64_t shared = facts.static_smem + launch.dynamic_smem;
+  const double most = most_shared_bytes(facts.compute_capability);
+  if (most > 0 && static_cast<double>(shared) > most)
+    refuse("--dynamic-shared-bytes",
+           fmt::format("and {} static bytes are {}; a block has at most {:.0f} bytes of shared memory on compute "
+                       "capability {}",
+                       facts.static_smem, shared, most, facts.compute_capability));
+}
+
 ExitStatus describe(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("describe", "is incomplete: name a capture, a cubin, an object, a program or a shared library");
@@ -215,6 +250,7 @@ ExitStatus describe(const Arguments& arguments) {
     shown = launches::shown_launch(*source.capture, source.place(), {found.front().kernel, *found.front().code, facts},
                                    std::nullopt);
   if (shown) facts = launches::launched_facts(facts, *shown);
+  if (source.captured == nullptr) refuse_contradictions(arguments, facts, source.launch);
   const bool dims_of_launch = facts.depth_of_pass != found.front().facts.depth_of_pass;
   DescribeInput input{.name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.kernel))),
                       .facts = facts,

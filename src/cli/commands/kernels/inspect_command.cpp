@@ -55,6 +55,17 @@ void write_timeline(const std::string& place, const InspectedKernel& kernel) {
   write_file(place, timeline_json(readable_name(kernel.kernel.name), *kernel.code, *kernel.simulation, *most));
 }
 
+// Addresses that no pass executes would be ignored.
+void refuse_unpassed(const std::vector<InspectedKernel*>& simulated, const SimulationChoices& choices) {
+  for (const std::uint64_t address : choices.through)
+    if (std::none_of(simulated.begin(), simulated.end(), [&](const InspectedKernel* kernel) {
+          return passes_through(*kernel->code, *kernel->simulation, address);
+        }))
+      refuse("--through", fmt::format("{} is no address of an instruction in a simulated loop, or no way through the "
+                                      "loop passes all addresses; --instructions with --format json lists addresses",
+                                      shown_address(address)));
+}
+
 void add_simulation(const Arguments& arguments, std::vector<InspectedKernel>& kernels) {
   constexpr std::int64_t most_resident = 32, most_threads = 1024, most_smem = 1 << 20;
   constexpr std::int64_t most_steps = 1'000'000, most_blocks = 1'000'000'000;
@@ -80,11 +91,20 @@ void add_simulation(const Arguments& arguments, std::vector<InspectedKernel>& ke
       .event_passes = timeline ? timeline_passes : 0};
   if (choices.blocks > 0 && choices.passes == 0) refuse("--blocks", "needs the steps of a block: --steps");
   std::vector<InspectedKernel*> simulated;
+  std::optional<ImpossibleChoice> impossible;
   for (InspectedKernel& kernel : kernels) {
     if (!kernel.bounds) continue;  // of another GPU, or not read
+    if (const auto choice = impossible_choice(kernel.kernel, hardware, choices)) {
+      if (!impossible) impossible = choice;
+      kernel.simulation = KernelSimulation{
+          .hardware = hardware.id, .loops = {}, .refused = "--" + choice->option + " " + choice->reason, .missing = {}};
+      continue;
+    }
     kernel.simulation = simulate_kernel(kernel.kernel, *kernel.code, hardware, choices);
     simulated.push_back(&kernel);
   }
+  if (simulated.empty() && impossible) refuse("--" + impossible->option, impossible->reason);
+  refuse_unpassed(simulated, choices);
   if (!timeline) return;
   if (simulated.size() > 1) refuse("--timeline", "shows one kernel: name it with --name");
   write_timeline(*arguments.text("timeline"), *simulated.front());

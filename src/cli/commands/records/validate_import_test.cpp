@@ -106,6 +106,7 @@ TEST_CASE("measurements that are wrong are refused by their place in the file, a
       {"q_len: 2k", "q_len: many", "m.yaml: error: points[0]: --q-len: expected an integer"},
       {"211.6 us", "211.6", "m.yaml:7:91: error: points[0].seconds: expected"},
       {"211.6 us", "-1 us", "points[0].seconds: expected"},
+      {"211.6 us", "[]", "points[0].seconds: is an empty list; expected a time"},
       {"dram__bytes_read.sum", "dram__byte_read.sum", "did you mean 'dram__bytes_read.sum'?"},
       {"dram__bytes_read.sum: 50.5 MiB", "smsp__inst_executed.sum: 50 MiB", "is not counted in bytes"},
       {"pytorch_flash2", "no_such_kernel", "m.yaml: error: kernel: no kernel or descriptor file 'no_such_kernel'"},

@@ -112,6 +112,14 @@ Column<Row> column(const char* key, const char* title, const char* unit, const c
 
 }  // namespace
 
+std::int64_t calls_in(const CodeLoop& loop) {
+  std::int64_t calls = 0;
+  for (const CodeCounts* counts : {&loop.always, &loop.sometimes})
+    for (const auto& [opcode, count] : counts->opcodes)
+      if (opcode.substr(0, opcode.find('.')) == "CALL") calls += count;
+  return calls;
+}
+
 std::string role_letter(std::size_t role) {
   constexpr std::size_t alphabet = 26;
   return std::string(1, static_cast<char>('a' + role % alphabet));
@@ -130,13 +138,17 @@ const Columns<InspectedKernel>& code_columns() {
   static const Columns<R> columns{
       {{"kernel", "kernel", "", "Name of the kernel, as the linker sees it; in text as C++ writes it.", Origin::code},
        [](const R& r) { return r.kernel.name; },
-       [](const R& r) { return readable_name(r.kernel.name); }},
+       [](const R& r) { return readable_name(r.kernel.name) + (r.kernel.is_function ? " (function)" : ""); }},
+      json_only<R>({"is_function", "is_function", "",
+                    "It is no kernel but a function of a relocatable object, which kernels call.", Origin::code},
+                   [](const R& r) { return r.kernel.is_function; }),
       column<R>("compute_capability", "cc", "", "Compute capability that the code is for.",
                 [](const R& r) { return r.compute_capability; }),
       column<R>("registers", "registers", "", "Registers of a thread at the start.",
                 [](const R& r) { return r.kernel.registers; }),
-      column<R>("shared_bytes", "shared", "B", "Static shared memory of a block, without the system's part.",
-                [](const R& r) { return r.kernel.shared_bytes; }),
+      column<R>("shared_bytes", "shared", "B",
+                "Static shared memory of a block, without the system's part; null: not known before linking.",
+                [](const R& r) { return r.kernel.linked ? Json(r.kernel.shared_bytes) : Json(); }),
       column<R>("local_bytes", "local", "B", "Stack frame of a thread: indexed arrays and spilled registers.",
                 [](const R& r) { return r.kernel.local_bytes; }),
       column<R>("barriers", "barriers", "", "Named barriers of a block.", [](const R& r) { return r.kernel.barriers; }),

@@ -45,6 +45,9 @@ const Columns<LoopRow>& loop_columns();
 const Columns<LoopBoundRow>& loop_bound_columns();
 std::vector<ColumnList> code_column_lists();
 
+// Calls of functions in a pass, without inner loops. The instructions of called functions are not among the loop's.
+std::int64_t calls_in(const CodeLoop& loop);
+
 std::string role_letter(std::size_t role);             // "a"
 std::string shown_address(std::uint64_t address);      // "0x03a0"
 std::string readable_name(const std::string& symbol);  // as C++ source writes it

@@ -82,6 +82,7 @@ Json loops_json(const CodeSummary& code) {
                     {"main_path", loop.main_path},
                     {"roles", loop.roles},
                     {"waits", loop.waits},
+                    {"calls", calls_in(loop)},
                     {"always", counts_json(loop.always, true)},
                     {"sometimes", counts_json(loop.sometimes, true)}});
   return list;

@@ -104,6 +104,15 @@ std::vector<std::string> notes_of(const CodeSummary& code, std::size_t waiting) 
                     "not in the table of loops.",
                     code.irreducible.size(), shown_address(code.irreducible.front().first),
                     shown_address(code.irreducible.front().second)));
+  std::vector<std::string> calls;
+  for (const CodeLoop& loop : code.loops)
+    if (const std::int64_t count = calls_in(loop); count > 0)
+      calls.push_back(fmt::format("{} in a pass of loop {}", count, shown_address(loop.header)));
+  if (!calls.empty())
+    notes.push_back(
+        fmt::format("Calls of functions: {}. The instructions of called functions are missing in the "
+                    "numbers of these loops.",
+                    join(calls, ", ")));
   if (code.unknown_targets) notes.emplace_back("An indirect branch does not say where it goes: blocks may be missing.");
   std::vector<std::string> unknown;
   for (const auto& [opcode, count] : code.counts.opcodes)
@@ -129,12 +138,14 @@ std::string bounds_text(const CodeSummary& code, const KernelBounds& bounds, con
 std::string kernel_text(const InspectedKernel& row, const Style& style) {
   const CodeSummary& code = *row.code;
   const bool markdown = style.format == OutputFormat::md;
-  const std::string name = readable_name(row.kernel.name);
+  const std::string name = readable_name(row.kernel.name) + (row.kernel.is_function ? " (function)" : "");
   const std::vector<LoopRow> loops = loop_rows(code);
   const auto waiting =
       std::count_if(code.loops.begin(), code.loops.end(), [](const CodeLoop& loop) { return loop.waits; });
   std::string text = markdown ? "## " + name + "\n" : bold(name, style.colour) + "\n";
   text += (markdown ? "\n" : "") + resources_line(row) + "\n";
+  if (!row.kernel.linked)
+    text += "\nThe object is not linked: shared memory and the code of functions in other objects are not known.\n";
   const auto add = [&](const Table& table) {
     if (!table.rows.empty()) text += "\n" + render(table, style);
   };

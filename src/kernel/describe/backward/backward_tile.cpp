@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernel/describe/described_part.h"
+#include "kernel/describe/grid/described_order.h"
 #include "kernel/describe/grid/grid_use.h"
 
 namespace tilescope {
@@ -40,8 +41,7 @@ void share_backward_memory(const AttentionFacts& facts, const KernelLaunch& laun
 
 void describe_backward_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const auto& grid = input.launch.grid;
-  if (!input.workload || grid[0] == 0)
-    return out.missing.push_back({"block_order", "the grid and the sizes of a launch are not known"});
+  if (!input.workload || grid[0] == 0) return out.missing.push_back({"block_order", unknown_of_launch(input)});
   const bool keys = owns_keys(input.facts);
   // Blocks that own keys are those of a query head, or of a KV head and take the queries of its group.
   for (const std::int64_t heads :

@@ -45,6 +45,12 @@ void describe_layout(const DescribeInput& input, Description& out) {
 
 }  // namespace
 
+std::string unknown_of_launch(const DescribeInput& input) {
+  if (input.workload) return "the grid of a launch is not known";
+  return input.launch.grid[0] == 0 ? "the grid and the sizes of a launch are not known"
+                                   : "the sizes of a launch are not known";
+}
+
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
   describe_layout(input, out);
   const auto& grid = input.launch.grid;
@@ -68,7 +74,7 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   if (!input.workload || grid[0] == 0 || input.facts.persistent) {
     out.missing.push_back({"block_order", input.facts.persistent
                                               ? "blocks loop over tiles, and their addresses are not known"
-                                              : "the grid and the sizes of a launch are not known"});
+                                              : unknown_of_launch(input)});
     return;
   }
   const Workload& w = *input.workload;

@@ -5,6 +5,9 @@
 
 namespace tilescope {
 
+// Which of the grid and the sizes of a launch are not known.
+std::string unknown_of_launch(const DescribeInput& input);
+
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out);
 
 }  // namespace tilescope
