@@ -17,6 +17,13 @@ for file in share/man/man1/tilescope.1 share/man/man1/tilescope-predict.1 share/
     share/zsh/site-functions/_tilescope share/fish/vendor_completions.d/tilescope.fish; do
   [ -s "moved/$file" ] || { echo "not installed: $file"; exit 1; }
 done
+modules=$(find moved/lib* -name '_tilescope*.so')
+if [ -n "$modules" ]; then
+  case $modules in
+    */python[0-9]*.[0-9]*/*/tilescope/_tilescope*.so) ;;
+    *) echo "the Python module is installed where no Python looks: $modules"; exit 1 ;;
+  esac
+fi
 if [ -d moved/include/tilescope ]; then
   mkdir user
   cat > user/CMakeLists.txt <<'END'

@@ -47,19 +47,30 @@ def matches(shown, printed):
 
 
 def updated(shown, printed):
-    """Replaces each shown line by the most similar printed line, or all lines if none was omitted."""
+    """Replaces each shown line by the printed line that is like it, or all lines if none was omitted. The order stays,
+    and the lines are paired so that all of them together are most alike. A line that nothing printed is like stays, so
+    that the comparison names it."""
     if not any(line.strip() == SKIP for line in shown):
         return printed
-    result, at = [], 0
-    for line in shown:
-        if line.strip() == SKIP:
-            result.append(SKIP)
-            continue
-        rest = [difflib.SequenceMatcher(None, normal(line), normal(other)).ratio() for other in printed[at:]]
-        if rest and max(rest) >= 0.5:
-            at += rest.index(max(rest)) + 1
-            result.append(printed[at - 1])
-    return result
+    kept = [line for line in shown if line.strip() != SKIP]
+    alike = [[difflib.SequenceMatcher(None, normal(line), normal(other)).ratio() for other in printed] for line in kept]
+    best = [[0.0] * (len(printed) + 1) for _ in range(len(kept) + 1)]  # of the lines from here on
+    for line in reversed(range(len(kept))):
+        for other in reversed(range(len(printed))):
+            pair = alike[line][other] + best[line + 1][other + 1] if alike[line][other] >= 0.5 else 0
+            best[line][other] = max(pair, best[line + 1][other], best[line][other + 1])
+    paired, at = [], 0
+    for line, old in enumerate(kept):
+        other = at
+        while other < len(printed) and best[line][other] == best[line][other + 1]:
+            other += 1
+        if other < len(printed) and best[line][other] > best[line + 1][other]:
+            paired.append(printed[other])
+            at = other + 1
+        else:
+            paired.append(old)
+    lines = iter(paired)
+    return [SKIP if line.strip() == SKIP else next(lines) for line in shown]
 
 
 def run(program, command, folder):

@@ -38,6 +38,16 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.run_page("```\n$ tilescope x\n...\nb\na\n...\n```\n", "a\nb\nc")[0], 1)
         self.assertEqual(self.run_page("```\n$ tilescope x\n...\na\n...\na\n...\n```\n", "a\nb")[0], 1)
 
+    def test_an_update_pairs_lines_in_order_and_drops_none(self):
+        table = "speed of all\nitem  value\n----  -----\nhbm  1\n\nenergy of all\nitem  joule\n----  -----\nhbm  7\n"
+        shown = "energy of all\nitem  joule\n----  -----\nhbm  6\n...\n"
+        status, page = self.run_page(f"```\n$ tilescope x\n...\n{shown}```\n", table, update=True)
+        self.assertEqual(status, 0)
+        self.assertIn("...\nenergy of all\nitem  joule\n----  -----\nhbm  7\n...", page)
+        status, page = self.run_page("```\n$ tilescope x\n...\nzzzz\nhbm  6\n...\n```\n", table, update=True)
+        self.assertEqual(status, 1)  # the line has no successor: a person decides
+        self.assertIn("zzzz\nhbm", page)
+
     def test_a_page_without_commands_fails(self):
         self.assertEqual(self.run_page("no command\n", "")[0], 1)
 

@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/files/open_problem.h"
 
 namespace tilescope {
 namespace {
@@ -119,10 +120,10 @@ void remove_temporaries_on_signals() {
 std::string read_file(const fs::path& path, std::size_t limit) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) fail(path, "no such file; check the path");
+  if (!fs::exists(status)) fail(path, open_problem(ENOENT));
   if (fs::is_directory(status)) fail(path, "is a directory, expected a file");
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (!stream) fail(path, open_problem(errno));
   std::string content;
   char block[1 << 16];
   while (stream.read(block, sizeof block) || stream.gcount() > 0) {
@@ -211,6 +212,9 @@ void check_writable_file(const fs::path& path) {
     if (::access(path.c_str(), W_OK) != 0) fail_to_write(path, errno);
     return;
   }
+  // Renaming would replace a file that the user has protected. Root may write it all the same, but did protect it.
+  if (there && ((info.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || ::access(path.c_str(), W_OK) != 0))
+    fail(path, "is write-protected; choose another name or permit writing with chmod u+w");
   const fs::path file = without_links(path);
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (::access((folder / ".").c_str(), F_OK) != 0 && errno == ENOENT)

@@ -42,7 +42,7 @@ TEST_CASE("capture refuses what it does not understand") {
   check_refused("capture --format json -- true", "error: --format: is an option of capture list; leave it out");
   check_refused("capture --countres -- true",
                 "error: --countres: 'capture' has no such option; did you mean '--counters'?");
-  check_refused("capture list /no/such/file", "/no/such/file: error: cannot be opened: No such file or directory");
+  check_refused("capture list /no/such/file", "/no/such/file: error: no such file; check the path");
 }
 
 TEST_CASE("captures without a launch, and with modules that are missing or cut off, are told apart") {
@@ -56,7 +56,7 @@ TEST_CASE("captures without a launch, and with modules that are missing or cut o
   const std::string& place = folder.path();
   check_refused("capture list " + place,
                 place +
-                    "/capture.jsonl: error: cannot be opened: No such file or directory; a capture is a directory "
+                    "/capture.jsonl: error: no such file; check the path; a capture is a directory "
                     "that tilescope capture -o DIRECTORY -- COMMAND has written");
   write(process);
   CHECK(run_program("capture list " + place).err == "note: the program launched no kernel\n");

@@ -183,11 +183,11 @@ TEST_CASE("a report ranks predicted times alone, and bounds where there is no ot
 
 TEST_CASE("compare and search name ideal kernels, and compare no size that the diagram lacks") {
   const std::string ideal = run_program("compare --hardware l4,l40s --q-len 1k --head-dim 128").out;
-  CHECK(ideal.find("flash2 is an ideal kernel of that schedule, none that exists") != std::string::npos);
+  CHECK(ideal.find("flash2 is a hypothetical kernel of that schedule; use --kernel auto") != std::string::npos);
   const std::string kernel = run_program("compare --hardware l4,l40s --q-len 1k --head-dim 128 --kernel fused_mma").out;
   CHECK(kernel.find("ideal") == std::string::npos);
   const std::string words = "search --hardware l4 --q-len 1k --head-dim 128 --l2 closed";
-  CHECK(run_program(words).out.find("of an ideal kernel of schedule 'flash2', none that exists") != std::string::npos);
+  CHECK(run_program(words).out.find("of a hypothetical kernel of schedule 'flash2'; use") != std::string::npos);
   CHECK(run_program(words + " --kernel fused_mma").out.find("ideal") == std::string::npos);
   const std::string own = run_program("compare --hardware l4,l40s --schedule matmul").out;
   CHECK(own.starts_with("predicted: a 4,096, b 4,096, c 4,096, "));

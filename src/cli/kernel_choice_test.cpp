@@ -48,7 +48,7 @@ TEST_CASE("a lower bound says that it is one and borrows no error, and rates tha
 TEST_CASE("a prediction without a kernel says that its kernel is ideal, and what to do") {
   const Outcome text = run_program("predict" + point + "--q-len 1k");
   CHECK(text.out.starts_with("ideal kernel of schedule flash2 on"));
-  CHECK(text.out.find("this is an ideal kernel of schedule 'flash2', none that exists; --kernel auto takes") !=
+  CHECK(text.out.find("this is a hypothetical kernel of schedule 'flash2'; use --kernel auto for the fastest") !=
         std::string::npos);
   CHECK(answer_of("predict" + point + "--q-len 1k")["point"]["model_of"] == "ideal kernel");
   const json real = answer_of("predict" + point + "--q-len 1k --kernel fused_mma");

@@ -1,6 +1,9 @@
 // Tests the summary of a comparison: it counts the judged rows, and it does not pass without a judged row.
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string>
+
 #include "compare/compare.h"
 
 namespace render_test {
@@ -42,6 +45,27 @@ TEST_CASE("JUnit counts judged, failed and skipped rows") {
   CHECK(has(junit, "point &lt;1&gt;"));
   mixed.rows.erase(mixed.rows.begin() + 1);
   CHECK(mixed.passed());
+}
+
+TEST_CASE("no two cases of JUnit have one name, of rows of several GPUs, experiments and folders") {
+  Comparison all;
+  for (const std::string gpu : {"h100_sxm", "h200_sxm"})
+    for (const std::string experiment : {"main", "drawn"})
+      for (const Verdict verdict : {Verdict::pass, Verdict::fail, Verdict::info, Verdict::pass}) {
+        all.rows.push_back(row_of(verdict, 1, 2));
+        all.rows.back().hardware = gpu, all.rows.back().experiment = experiment;
+      }
+  all.skipped = {{"h100_sxm", "kernel", "p", "r"}, {"h200_sxm", "kernel", "p", "r"}, {"h200_sxm", "kernel", "p", "r"}};
+  const std::string junit = to_junit(all);
+  std::set<std::string> names;
+  std::size_t cases = 0;
+  for (std::size_t at = junit.find("<testcase "); at != std::string::npos; at = junit.find("<testcase ", at + 1)) {
+    const std::size_t name = junit.find("name=\"", junit.find("classname=\"", at) + 11) + 6;
+    names.insert(junit.substr(at, junit.find('"', name) - at)), ++cases;
+  }
+  CHECK(cases == 19);
+  CHECK(names.size() == cases);
+  CHECK(has(junit, "classname=\"h200_sxm.drawn.kernel.seconds\" name=\"point &lt;1&gt;\""));
 }
 
 }  // namespace render_test

@@ -7,6 +7,7 @@
 
 #include "base/data_directory.h"
 #include "base/error.h"
+#include "base/files/open_problem.h"
 #include "import/formats/measured_yaml.h"
 #include "import/formats/ncu_csv.h"
 #include "import/formats/nsys_sqlite.h"
@@ -29,7 +30,7 @@ ToolForm form_of(const std::filesystem::path& file) {
   };
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) fail("is a directory; name a file");
-  if (!std::filesystem::exists(file, error)) fail("does not exist");
+  if (!std::filesystem::exists(file, error)) fail(open_problem(ENOENT));
   if (head.empty()) fail("is empty");
   if (head.starts_with("SQLite format 3")) return ToolForm::nsys_sqlite;
   if (head.starts_with("\x1f\x8b")) return ToolForm::torch_trace;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "records/few_findings.h"
 #include "records/record_lines.h"
 
 namespace tilescope::validate {
@@ -46,7 +47,7 @@ Conversion convert_records(const std::filesystem::path& from, const std::filesys
   for (const auto& [file, text] : texts)
     if (std::filesystem::exists(file, error))
       findings.push_back({.file = file.string(), .message = "exists already; name another directory or remove it"});
-  if (!findings.empty()) throw InputError(std::move(findings));
+  if (!findings.empty()) throw InputError(few_findings(std::move(findings)));
   for (const auto& [file, text] : texts) write_record_file(file, text);
   done.files = texts.size();
   return done;

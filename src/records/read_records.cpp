@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "records/few_findings.h"
 #include "records/record_lines.h"
 
 namespace tilescope::validate {
@@ -69,7 +70,7 @@ void for_each_record(const fs::path& place, const std::function<void(Record&&)>&
       findings.insert(findings.end(), problem.diagnostics().begin(), problem.diagnostics().end());
     }
   }
-  if (!findings.empty()) throw InputError(std::move(findings));
+  if (!findings.empty()) throw InputError(few_findings(std::move(findings)));
   if (first_place.empty()) {
     throw InputError(Diagnostic{.file = place.string(), .message = "holds no record; measure first"});
   }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <set>
 
 #include "base/error.h"
+#include "base/files/open_problem.h"
 #include "records/json_fields.h"
 #include "records/record_fields.h"
 
@@ -134,8 +134,7 @@ void read_lines(const std::filesystem::path& file, const std::function<void(Reco
                 std::vector<Diagnostic>& findings) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
-    throw InputError(
-        Diagnostic{.file = file.string(), .message = fmt::format("cannot be opened: {}", std::strerror(errno))});
+    throw InputError(Diagnostic{.file = file.string(), .message = open_problem(errno)});
   }
   LineReader reader(file.string(), findings);
   const std::unique_ptr<char[]> buffer(new char[largest_record]);  // not zeroed

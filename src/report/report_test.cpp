@@ -176,10 +176,14 @@ TEST_CASE("The page begins with what bounds the points and how sure that is; poi
   data.refused = {{"fused fp8 l4", "l4 states no tensor rate for fp8"}};
   const std::string page = tilescope::render_html(data, assets.folder());
   CHECK(has(page,
-            "fused (fp16,kv=fp8_e4m3) takes 2.00 µs on NVIDIA H200, bound by tensor cores. Nine of ten "
-            "measurements of such predictions lie within 7.00 % (n = 97)."));
+            "fused (fp16,kv=fp8_e4m3) takes 2.00 µs on NVIDIA H200, bound by tensor cores. For 90 % "
+            "of 97 comparable records, the prediction error is at most 7.00 %."));
   CHECK(has(page, "1 of the points asked for has no time"));
   CHECK(has(page, "<strong>fused fp8 l4</strong>: l4 states no tensor rate for fp8"));
+  data.points[0].split = TimeSplit{.idle = 0.5e-6, .launch = 1.2e-6, .busiest = {{"tensor", 0.3e-6}}};
+  CHECK(has(answer_sentence(data), "on NVIDIA H200, the largest part of it (60.0 %) launches."));
+  data.points[0].split->busiest["tensor"] = 1.3e-6;
+  CHECK(has(answer_sentence(data), "on NVIDIA H200, bound by tensor cores."));
   data.points[0].modelled = false;
   CHECK(has(answer_sentence(data), "takes at least 2.00 µs"));
   CHECK(has(answer_sentence(data), "lower bound"));

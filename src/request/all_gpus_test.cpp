@@ -55,6 +55,29 @@ TEST_CASE("every shipped GPU predicts prefill and decode, within the roofs of it
     }
 }
 
+TEST_CASE("a lower bound takes no memory's rate below that of its datasheet, whatever --basis says") {
+  std::size_t levels = 0;
+  for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware"))
+    for (const std::string basis : {"", "derived"}) {
+      Options options = options_for(gpu.id, false);
+      if (!basis.empty()) options = options.with("basis", basis);
+      const Answer answered = answer(options);
+      if (answered.prediction.time.modelled) continue;
+      for (const auto& [resource, id] : {std::pair{Resource::hbm, LevelId::hbm}, std::pair{Resource::llc, LevelId::llc},
+                                         std::pair{Resource::l2, LevelId::l2}}) {
+        const MemoryLevel* level = gpu.level(id);
+        if (!level || !level->bandwidth_bytes_per_second) continue;
+        CAPTURE(gpu.id);
+        CAPTURE(level->name());
+        const double seconds = answered.prediction.time.seconds[static_cast<std::size_t>(resource)];
+        const auto bytes = static_cast<double>(answered.prediction.traffic.both(id));
+        CHECK(seconds * level->bandwidth_bytes_per_second->value <= bytes * (1 + 1e-9));
+        ++levels;
+      }
+    }
+  CHECK(levels > 10);
+}
+
 TEST_CASE("decode, paged keys, latent attention, quantised keys and gradients have a schedule on every shipped GPU") {
   using Given = std::vector<std::pair<std::string, std::string>>;
   const Given decode{{"schedule", "split-kv"}, {"heads-q", "16"}, {"heads-kv", "2"}, {"q-len", "1"},

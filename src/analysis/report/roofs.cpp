@@ -1,22 +1,28 @@
 #include "analysis/report/roofs.h"
 
+#include "hardware/derived.h"
+#include "predict/l2/memory_seconds.h"
+
 namespace tilescope::analysis {
+
+namespace {
+
+// What a roof's rate is known from.
+std::string basis_of_roof(const HardwareProfile& hardware, const MemoryLevel& level, const HighestRate& rate) {
+  if (rate.of_measured) return to_string(basis_of_group(hardware, level.name(), ""));
+  const auto is = [&](const auto& known) { return known && known->value == rate.bytes_per_second; };
+  if (is(level.bandwidth_bytes_per_second)) return "datasheet";
+  if (is(level.measured_bandwidth_bytes_per_second)) return "measured";
+  return properties(level.id).per_unit ? "bytes per clock x units x boost clock" : "bytes per clock x boost clock";
+}
+
+}  // namespace
 
 std::vector<Roof> roofs(const HardwareProfile& hardware) {
   std::vector<Roof> list;
-  for (const MemoryLevel& level : hardware.levels) {
-    if (level.measured_bandwidth_bytes_per_second)
-      list.push_back({level.name(), "measured", level.measured_bandwidth_bytes_per_second->value});
-    else if (level.bandwidth_bytes_per_second)
-      list.push_back({level.name(), "datasheet", level.bandwidth_bytes_per_second->value});
-    else if (level.bandwidth_bytes_per_cycle && hardware.boost_hz && level.id == LevelId::smem)
-      list.push_back({level.name(), "bytes per clock x units x boost clock",
-                      level.bandwidth_bytes_per_cycle->value * static_cast<double>(hardware.units.value) *
-                          hardware.boost_hz->value});
-    else if (level.bandwidth_bytes_per_cycle && hardware.boost_hz && level.id == LevelId::l2)
-      list.push_back({level.name(), "bytes per clock x boost clock",
-                      level.bandwidth_bytes_per_cycle->value * hardware.boost_hz->value});
-  }
+  for (const MemoryLevel& level : hardware.levels)
+    if (const HighestRate rate = highest_rate(hardware, level.id); rate.bytes_per_second > 0)
+      list.push_back({level.name(), basis_of_roof(hardware, level, rate), rate.bytes_per_second});
   return list;
 }
 

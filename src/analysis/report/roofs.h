@@ -10,7 +10,7 @@
 
 namespace tilescope::analysis {
 
-// One roof for each memory level whose bandwidth is known: measured, else of the datasheet, else bytes a clock.
+// One roof for each memory level whose bandwidth is known: the highest rate that a prediction's time may use.
 std::vector<Roof> roofs(const HardwareProfile& hardware);
 
 // One peak for each instruction path and format among `dtypes` that has a rate.

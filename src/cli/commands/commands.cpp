@@ -22,6 +22,7 @@ const Command& find_command(const std::string& name) {
     if (command.name == name) return command;
     names.push_back(command.name);
   }
+  if (name.starts_with("-")) names = {"--help", "--version"};
   refuse("command", fmt::format("unknown command '{}'{}", name, did_you_mean(name, names)));
 }
 

@@ -49,8 +49,8 @@ Table readable(const Compared& answer) {
 // Which rows are of no kernel that exists.
 std::string ideal_text(const Compared& answer) {
   const bool one = answer.ideal.size() == 1;
-  return fmt::format("{} {}, none that exists; --kernel auto takes the fastest that exists\n", join(answer.ideal, ", "),
-                     one ? "is an ideal kernel of that schedule" : "are ideal kernels of these schedules");
+  return fmt::format("{} {}; use --kernel auto for the fastest described kernel\n", join(answer.ideal, ", "),
+                     one ? "is a hypothetical kernel of that schedule" : "are hypothetical kernels of these schedules");
 }
 
 ExitStatus compare_points(const Arguments& arguments) {

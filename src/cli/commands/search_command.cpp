@@ -11,12 +11,12 @@
 namespace tilescope::cli {
 namespace {
 
-// A search without a kernel is of none that exists.
+// A search without a kernel is of a hypothetical one.
 std::string ideal_text(const Plan& plan) {
   return !plan.assumed ? ""
                        : fmt::format(
-                             "of an ideal kernel of schedule '{}', none that exists; --kernel auto takes the "
-                             "fastest that exists\n",
+                             "of a hypothetical kernel of schedule '{}'; use --kernel auto for the fastest "
+                             "described kernel\n",
                              plan.schedule.name);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/input/file_endings.h"
 #include "cli/output/prediction_text.h"
 #include "cli/output/progress.h"
 #include "cli/output/table.h"
@@ -27,11 +28,12 @@ std::string point_text(const Sensitivity& answer) {
   const Answer& a = answer.unchanged;
   const auto& both = a.prediction.traffic[Boundary::hbm];
   const bool modelled = a.prediction.time.modelled;
-  return fmt::format("{} on {}: {}{}, {} of HBM, bound by {}{}",
-                     a.plan.assumed ? "ideal kernel of schedule " + a.plan.schedule.name : a.plan.kernel.name,
-                     a.hardware.id, modelled ? "" : "at least ", with_si(a.prediction.time.total, "s"),
-                     with_si(static_cast<double>(both[0] + both[1]), "B"), to_string(a.prediction.time.bound_by),
-                     modelled ? "" : "; a lower bound: the slowest resource at its full rate");
+  return fmt::format(
+      "{} on {}: {}{}, {} of HBM, bound by {}{}",
+      a.plan.assumed ? "ideal kernel of schedule " + a.plan.schedule.name : a.plan.kernel.name, a.hardware.id,
+      modelled ? "" : "at least ", with_si(a.prediction.time.total, "s"),
+      with_si(static_cast<double>(both[0] + both[1]), "B"), to_string(a.prediction.time.bound_by),
+      modelled ? "" : "; a lower bound: the slowest resource at the highest rate that the profile states");
 }
 
 std::string rest_text(const Sensitivity& answer, std::size_t shown) {
@@ -102,8 +104,8 @@ std::string content_of(const Sensitivity& answer, const Arguments& arguments) {
   const std::string file = arguments.text("output").value_or("");
   if (!answer.unchanged.prediction.feasible && style.format != OutputFormat::json)
     return prediction_text(answer.unchanged, style);
-  if (file.ends_with(".svg")) return report::tornado_svg(tornado_of(answer));
-  if (file.ends_with(".html")) return page_of(answer);
+  if (format_of_ending(file) == "svg") return report::tornado_svg(tornado_of(answer));
+  if (format_of_ending(file) == "html") return page_of(answer);
   if (style.format == OutputFormat::json) return answer.json().dump(2) + "\n";
   if (style.format != OutputFormat::csv) return text_of(answer, style);
   Table table;
@@ -132,7 +134,7 @@ std::vector<OptionSpec> options_of_sensitivity() { return sensitivity_options() 
 
 Command sensitivity_command() {
   return {.name = "sensitivity",
-          .summary = "what each rate, capacity and limit of the GPU is worth for one point",
+          .summary = "change of the predicted time when each rate, capacity or limit of the GPU changes",
           .usage = "--hardware ID [--kernel NAME | --schedule NAME] --q-len N ... [--step PERCENT]",
           .examples = {"tilescope sensitivity --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim "
                        "128 --mask causal",

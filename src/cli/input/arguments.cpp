@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/input/file_endings.h"
 #include "cli/input/options.h"
 
 namespace tilescope::cli {
@@ -16,6 +17,15 @@ std::string canonical(const std::string& word) {
   const auto alias = option_aliases().find(word.substr(0, equals));
   if (alias == option_aliases().end()) return word;
   return alias->second + (equals == std::string::npos ? "" : word.substr(equals));
+}
+
+// The option as it was typed: "--heads" of "--heads-q".
+std::string as_typed(const std::string& option, const std::vector<std::string>& words) {
+  for (auto word = words.rbegin(); word != words.rend(); ++word) {
+    const std::string typed = word->substr(0, word->find('='));
+    if (canonical(typed) == option) return typed;
+  }
+  return option;
 }
 
 std::vector<std::string> option_names(const std::vector<OptionSpec>& specs) {
@@ -55,14 +65,12 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
     refuse(name, fmt::format("'{}' has no such option{}", command,
                              near ? fmt::format("; did you mean '{}'?", *near)
                                   : fmt::format("; see tilescope {} --help", command)));
-  } catch (const po::invalid_command_line_syntax& error) {
-    if (error.kind() == po::invalid_syntax::extra_parameter)
-      refuse(error.get_option_name(), fmt::format("takes no value; see tilescope {} --help", command));
-    refuse(error.get_option_name(),
-           fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
   } catch (const po::error_with_option_name& error) {
-    refuse(error.get_option_name(),
-           fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
+    const std::string option = as_typed(error.get_option_name(), words);
+    const auto* syntax = dynamic_cast<const po::invalid_command_line_syntax*>(&error);
+    if (syntax && syntax->kind() == po::invalid_syntax::extra_parameter)
+      refuse(option, fmt::format("takes no value; see tilescope {} --help", command));
+    refuse(option, fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", option, command));
   } catch (const po::error& error) {
     refuse("command line", fmt::format("{}; see tilescope {} --help", error.what(), command));
   }
@@ -70,6 +78,7 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
     refuse(positional_[most_positional],
            fmt::format("unexpected word; options start with --, see tilescope {} --help", command));
   change_gpus(values_);
+  choose_format(command, values_, specs, !after_dashes_.empty());
   check_choices(*this, specs);
 }
 
@@ -89,7 +98,7 @@ OptionSpec durations_option() {
 
 std::vector<OptionSpec> output_options() {
   return {{"format", "text, json, csv or md", Value::choice, kind_names<OutputFormat>()},
-          {"output", "write to this file (alias -o)", Value::output_file},
+          {"output", "write to this file; its ending chooses the format (alias -o)", Value::output_file},
           {"color", "auto (default: colours on a terminal, unless NO_COLOR is set), always or never", Value::choice,
            kind_names<ColourChoice>()},
           {"quiet", "no progress or notes (alias -q)", Value::flag},

@@ -161,8 +161,8 @@ std::string predicted_line(const Answer& a) {
   const std::string rate = with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s");
   if (!time.modelled)
     return fmt::format(
-        "\npredicted at least {:.2f} us, bound by {}: at most {} of model FLOP. This is a lower bound: the slowest "
-        "resource at its full rate\n",
+        "\npredicted at least {:.2f} us, bound by {}: at most {} of model FLOP. This is a lower bound: the time of the "
+        "slowest resource at the highest rate that the profile states\n",
         time.total * 1e6, to_string(time.bound_by), rate);
   return fmt::format("\npredicted {:.2f} us, busiest {}: {} of model FLOP; {}\n", time.total * 1e6,
                      to_string(time.bound_by), rate, error_text(a.options.error));
@@ -181,8 +181,7 @@ std::string last_lines(const Answer& a) {
   std::string out = predicted_line(a);
   if (a.plan.assumed)
     out += fmt::format(
-        "this is an ideal kernel of schedule '{}', none that exists; --kernel auto takes the fastest that exists for "
-        "{}\n",
+        "this is a hypothetical kernel of schedule '{}'; use --kernel auto for the fastest described kernel on {}\n",
         a.plan.schedule.name, a.hardware.id);
   out += basis_line(a);
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
@@ -204,7 +203,7 @@ std::string prediction_text(const Answer& a, const Style& style) {
                        join(a.outside, "\ninfeasible: "));
   std::string out = point_line(a.plan, a.hardware, a.point) + "\n" + choice + "\n" +
                     infeasible_lines(a.plan, a.hardware, a.point, prediction);
-  out += render(table_of("traffic (bytes a level serves inwards and takes from it)", traffic_columns(),
+  out += render(table_of("traffic (read: bytes to the next inner level; write: bytes from it)", traffic_columns(),
                          traffic_rows(prediction)),
                 style) +
          bound_text(a.plan, a.hardware, a.point, prediction) + "; hbm read " + error_text(a.options.dram_error) +

@@ -221,9 +221,10 @@ std::string to_junit(const std::vector<BaselineChange>& changes, std::size_t row
   for (const BaselineChange& change : changes) {
     if (change.verdict != Verdict::fail) continue;
     ++failed;
-    cases += fmt::format("  <testcase classname=\"{}.{}\" name=\"{}\">\n    <failure message=\"{}\"/>\n  </testcase>\n",
-                         xml_escaped(change.kernel), xml_escaped(change.quantity), xml_escaped(change.point),
-                         xml_escaped(change.what));
+    cases += fmt::format(
+        "  <testcase classname=\"{}.{}.{}.{}\" name=\"{}\">\n    <failure message=\"{}\"/>\n  </testcase>\n",
+        xml_escaped(change.hardware), xml_escaped(change.experiment), xml_escaped(change.kernel),
+        xml_escaped(change.quantity), xml_escaped(change.point), xml_escaped(change.what));
   }
   if (failed < rows) cases += "  <testcase classname=\"baseline\" name=\"all other rows\"/>\n";
   return fmt::format("<testsuite name=\"tilescope baseline\" tests=\"{}\" failures=\"{}\">\n{}</testsuite>\n",

@@ -4,9 +4,9 @@
 #include <zlib.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/error.h"
+#include "base/files/open_problem.h"
 
 namespace tilescope::imported {
 namespace {
@@ -21,9 +21,9 @@ PackedInput::PackedInput(const std::filesystem::path& file) : file_(file.string(
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) fail("is a directory; name a file");
   packed_bytes_ = std::filesystem::file_size(file, error);
-  if (error) fail("cannot be opened: " + error.message());
+  if (error) fail(open_problem(error.value()));
   stream_ = gzopen(file_.c_str(), "rb");
-  if (!stream_) fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (!stream_) fail(open_problem(errno));
 }
 
 PackedInput::~PackedInput() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files/open_problem.h"
 #include "base/text.h"
 
 namespace tilescope::imported {
@@ -47,7 +48,7 @@ std::string SqliteRow::text(std::size_t column) const {
 SqliteFile::SqliteFile(const std::filesystem::path& file) : file_(file.string()) {
   std::error_code error;
   bytes_ = std::filesystem::file_size(file, error);
-  if (error) fail("cannot be opened: " + error.message());
+  if (error) fail(open_problem(error.value()));
   if (sqlite3_open_v2(uri_of(file).c_str(), &database_, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr) != SQLITE_OK) {
     const std::string problem = database_ ? sqlite3_errmsg(database_) : "out of memory";
     sqlite3_close(database_);

@@ -170,9 +170,9 @@ void add_seconds(Table& t) {
     t.push_back(column({key, title, unit, meaning, Origin::time_model}, where, Needs::feasible,
                        [value = std::move(value)](const Row& r) { return value(r.prediction->time); }));
   };
-  add("busy_seconds", "multiprocessors hold blocks, in the mean", "s",
+  add("busy_seconds", "mean SM busy time", "s",
       "Time that a multiprocessor holds blocks, mean over all multiprocessors.", time_text, busy_seconds_of);
-  add("wait_seconds", "they wait for the last blocks or for memory", "s",
+  add("wait_seconds", "mean SM idle time (tail of the launch, memory)", "s",
       "Time that a multiprocessor has no block because others still run or memory still delivers.", time_text,
       [](const TimePrediction& time) { return time.total - time.launch - busy_seconds_of(time); });
   add("between_kernels", "between kernels", "s", "Part of the time between the end of a kernel and the next start.",

@@ -15,19 +15,18 @@
 namespace tilescope {
 namespace {
 
-double bandwidth(const MemoryLevel* level) {
+// For a lower bound of the time: the highest rate that is known of the level. A measurement by another program tells
+// what that program reached, so the datasheet's peak counts where it is higher; bytes per clock at the boost clock.
+double bandwidth(const HardwareProfile& hardware, LevelId id) {
+  const MemoryLevel* level = hardware.level(id);
+  double rate = 0;
   if (!level) return unknown_seconds;
-  if (level->measured_bandwidth_bytes_per_second) return level->measured_bandwidth_bytes_per_second->value;
-  if (level->bandwidth_bytes_per_second) return level->bandwidth_bytes_per_second->value;
-  return unknown_seconds;
-}
-
-// L2: bytes per second, or bytes per clock of the whole device at the boost clock.
-double l2_bandwidth(const HardwareProfile& hardware) {
-  const MemoryLevel* l2 = hardware.level(LevelId::l2);
-  const double stated = bandwidth(l2);
-  if (stated > 0 || !l2 || !l2->bandwidth_bytes_per_cycle || !hardware.boost_hz) return stated;
-  return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
+  for (const auto& known : {level->measured_bandwidth_bytes_per_second, level->bandwidth_bytes_per_second})
+    if (known) rate = std::max(rate, known->value);
+  if (level->bandwidth_bytes_per_cycle && hardware.boost_hz)
+    rate = std::max(rate, level->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value *
+                              (properties(id).per_unit ? static_cast<double>(hardware.units.value) : 1));
+  return rate > 0 ? rate : unknown_seconds;
 }
 
 // Of the reads of a streamed array, the part that leaves the L2. Blocks whose rows begin or end at different tiles are
@@ -117,17 +116,30 @@ double tiles_at_work(const BoundIsland& bound, ArrayId id, std::int64_t blocks) 
 double hbm_seconds(const HardwareProfile& hardware, double read, double written) {
   if (hardware.measured && hardware.measured->hbm.read && hardware.measured->hbm.write)
     return read / hardware.measured->hbm.read->value + written / hardware.measured->hbm.write->value;
-  const double rate = bandwidth(hardware.level(LevelId::hbm));
+  const double rate = bandwidth(hardware, LevelId::hbm);
   return rate > 0 ? (read + written) / rate : unknown_seconds;
 }
 
 double last_level_seconds(const HardwareProfile& hardware, double bytes) {
-  return seconds_at(bytes, bandwidth(hardware.level(LevelId::llc)));
+  return seconds_at(bytes, bandwidth(hardware, LevelId::llc));
 }
 
 double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts) {
   const double measured = measured_l2(bound, counts);
-  return measured > 0 ? measured : seconds_at(moved(counts, Boundary::l2), l2_bandwidth(bound.hardware));
+  return measured > 0 ? measured : seconds_at(moved(counts, Boundary::l2), bandwidth(bound.hardware, LevelId::l2));
+}
+
+HighestRate highest_rate(const HardwareProfile& hardware, LevelId level) {
+  const auto& measured = hardware.measured;
+  if (level == LevelId::hbm && measured && measured->hbm.read && measured->hbm.write)
+    return {std::max(measured->hbm.read->value, measured->hbm.write->value), true};
+  if (level == LevelId::l2 && measured && measured->l2.read_private && measured->l2.write) {
+    const auto& l2 = measured->l2;
+    const double read = std::max(l2.read_private->value, l2.read_shared ? l2.read_shared->value : 0),
+                 write = l2.write->value;
+    return {l2.write_and_read ? std::max({read, write, 2 * l2.write_and_read->value}) : read + write, true};
+  }
+  return {std::max(0.0, bandwidth(hardware, level)), false};
 }
 
 bool stays_in_l2(const HardwareProfile& hardware, double bytes) {

@@ -20,6 +20,14 @@ double last_level_seconds(const HardwareProfile& hardware, double bytes);
 // s in which the L2 serves what the launch's SMs read and store; < 0: no rate is known.
 double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts);
 
+// The most bytes per second that any prediction's time lets a memory level of the whole device move: the mix of reads
+// and writes that is fastest; 0: no rate is known.
+struct HighestRate {
+  double bytes_per_second = 0;
+  bool of_measured = false;  // by the profile's block `measured`, which rules fill in too
+};
+HighestRate highest_rate(const HardwareProfile& hardware, LevelId level);
+
 // How many of `units` that read the same bytes are in one of that many groups with another, on average: units over the
 // groups that they fall into, taken at random. 1: each asks for itself.
 double asked_together(double units, std::size_t groups);

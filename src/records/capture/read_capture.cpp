@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "base/error.h"
+#include "base/files/open_problem.h"
 #include "records/capture/capture_lines.h"
 #include "records/json_fields.h"
 
@@ -205,11 +205,11 @@ Capture read_capture(const std::filesystem::path& place) {
   const std::filesystem::path file = folder ? place / capture_file_name : place;
   std::ifstream stream(file, std::ios::binary);
   if (!stream)
-    throw InputError(Diagnostic{.file = file.string(),
-                                .message = fmt::format("cannot be opened: {}{}", std::strerror(errno),
-                                                       folder ? "; a capture is a directory that tilescope capture -o "
-                                                                "DIRECTORY -- COMMAND has written"
-                                                              : "")});
+    throw InputError(Diagnostic{
+        .file = file.string(),
+        .message = open_problem(errno) + (folder ? "; a capture is a directory that tilescope capture -o DIRECTORY "
+                                                   "-- COMMAND has written"
+                                                 : "")});
   std::vector<Diagnostic> findings;
   CaptureReader reader(file.string(), findings);
   std::vector<char> buffer(longest_line);

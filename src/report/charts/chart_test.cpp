@@ -102,7 +102,7 @@ TEST_CASE("Parts of the time and what would help are those of each point, larges
   CHECK(gain_chart(report).is_null());
   ReportPoint& point = report.points[0];
   point.split = TimeSplit{.waits = 3e-7, .idle = 1e-7, .launch = 5e-8, .busiest = {{"tensor", 5e-7}, {"smem", 2e-8}}};
-  point.savings = {{"hbm", 0.04}, {"latency", 0.01}};
+  point.savings = {{"hbm", 0.04}, {"latency", 0.01}, {"power", 0.00005}};
   name_points(report.points);
   const json parts = time_chart(report)["data"]["values"];
   REQUIRE(parts.size() == 5);
@@ -113,6 +113,7 @@ TEST_CASE("Parts of the time and what would help are those of each point, larges
   const json gains = gain_chart(report)["data"]["values"];
   CHECK(gains[0]["what"] == "HBM bandwidth");
   CHECK(gains[1]["what"] == "all latencies");
+  CHECK(gains.size() == 2);  // what saves nothing is not drawn
 }
 
 TEST_CASE("Levels are listed outermost first and an unmeasured number has no bar") {

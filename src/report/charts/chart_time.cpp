@@ -13,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kShownParts = 4, kShownGains = 5;
+constexpr double kLeastGain = 0.0001;  // a bar of what saves nothing would fill the chart
 
 struct Part {
   std::string name;
@@ -67,7 +68,7 @@ json time_rows(const Report& report) {
 json gain_rows(const Report& report) {
   json rows = json::array();
   for (const ReportPoint& point : report.points)
-    for (std::size_t i = 0; i < std::min(kShownGains, point.savings.size()); ++i)
+    for (std::size_t i = 0; i < std::min(kShownGains, point.savings.size()) && point.savings[i].part >= kLeastGain; ++i)
       rows.push_back({{"id", point.key},
                       {"n", i},
                       {"what", lever_name(point.savings[i].key)},

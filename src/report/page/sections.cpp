@@ -118,10 +118,10 @@ std::string roofline_html(const Report& report) {
                         escape_html(panel_title(panels[i])), figure_html(fmt::format("roofline-{}", i), ""));
   return html + "</div>\n<p class=\"quiet\">" +
          escape_html(
-             "A point has one mark a level, all at one height: its FLOP over the bytes which that level moved. A mark "
-             "on a sloped roof is bound by that memory, one under the flat roof by arithmetic. Choose a mark (click, "
-             "or "
-             "arrow keys and Enter) to see the point below." +
+             "Each point has one mark per memory level. The marks of a point have the same height (FLOP/s). Their "
+             "horizontal position is FLOP divided by the bytes moved at that level. A sloped roof is the highest rate "
+             "that the time model uses for that memory; a mark on it is bound by that memory, one under the flat roof "
+             "by arithmetic. Choose a mark (click, or arrow keys and Enter) to see the point below." +
              operands) +
          "</p>\n";
 }
@@ -139,13 +139,14 @@ std::string point_html(const Report& report) {
   };
   if (!time_chart(report).is_null()) part("Where the predicted time goes", "time");
   if (!gain_chart(report).is_null()) part("What would help: time saved by 10 % more of", "gain");
-  html +=
-      "</div>\n<p class=\"quiet\">What bounds a kernel is the resource that needs most time for its bytes or FLOP by "
-      "itself. "
-      "Its time at the predicted clock, then what it waits for.</p>\n" +
-      legend_html({key_html(MarkShape::bar, "read", "var(--ink-2)"),
-                   key_html(MarkShape::bar, "write", "var(--ink)", "hollow")}) +
-      "<div class=\"levels\">\n";
+  html += "</div>\n";
+  if (!time_chart(report).is_null())
+    html +=
+        "<p class=\"quiet\">The bottleneck is the resource with the longest stand-alone time. The bars show this time "
+        "at the predicted clock, then the waiting time.</p>\n";
+  html += legend_html({key_html(MarkShape::bar, "read", "var(--ink-2)"),
+                       key_html(MarkShape::bar, "write", "var(--ink)", "hollow")}) +
+          "<div class=\"levels\">\n";
   for (const std::string& level : levels)
     if (!traffic_chart(report, level).is_null())
       part("Bytes at " + (level == "register" ? "registers" : level_name(level)) +

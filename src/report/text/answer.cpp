@@ -30,12 +30,28 @@ std::string takes(const Report& report, const ReportPoint& point) {
                      gpu_name(report, point.gpu));
 }
 
+// What takes most of the time: the busiest unit, or what no unit is busy with.
+std::string mostly(const ReportPoint& point) {
+  const std::string bound = "bound by " + resource_name(point.bound_by);
+  if (!point.split || !point.predicted.seconds) return bound;
+  const TimeSplit& split = *point.split;
+  double busiest = 0;
+  for (const auto& [unit, seconds] : split.busiest) busiest = std::max(busiest, seconds);
+  std::pair<double, const char*> most{split.launch, "launches"};
+  most = std::max(most, {split.idle, "multiprocessors without a block"});
+  most = std::max(most, {split.waits, "waits"});
+  if (most.first <= busiest) return bound;
+  return fmt::format("the largest part of it ({}) {}", percent_text(most.first / *point.predicted.seconds),
+                     most.second);
+}
+
 std::string how_sure(const ReportPoint& point) {
-  if (!point.modelled) return " The time is a lower bound: it counts the busiest resource at its full rate.";
+  if (!point.modelled)
+    return " The time is a lower bound: that of the slowest resource at the highest rate that the profile states.";
   if (!point.error) return " No error is stated for it: no measurement is near.";
-  return fmt::format(" Nine of ten measurements of such predictions lie within {} (n = {}{}).",
-                     percent_text(point.error->p90), plain_number(point.error->n),
-                     point.error->borrowed_from.empty() ? "" : ", of " + point.error->borrowed_from);
+  return fmt::format(
+      " For 90 % of {} comparable records{}, the prediction error is at most {}.", plain_number(point.error->n),
+      point.error->borrowed_from.empty() ? "" : " of " + point.error->borrowed_from, percent_text(point.error->p90));
 }
 
 // "tensor cores bound 7 of them, HBM 5".
@@ -61,7 +77,7 @@ std::string widest_error(const std::vector<const ReportPoint*>& points) {
   }
   std::string text;
   if (widest)
-    text = fmt::format(" Nine of ten measurements of such predictions lie within {} or less.",
+    text = fmt::format(" For 90 % of comparable records, the prediction error is at most {}.",
                        percent_text(widest->error->p90));
   if (bounds > 0) text += fmt::format(" {} of the times are lower bounds.", bounds);
   if (unknown > 0) text += fmt::format(" For {} no error is stated.", unknown);
@@ -91,7 +107,7 @@ std::string answer_sentence(const Report& report) {
     return *a->predicted.seconds < *b->predicted.seconds;
   });
   if (points.size() == 1)
-    return fmt::format("{}, bound by {}.{}", takes(report, **fast), resource_name((*fast)->bound_by),
+    return fmt::format("{}, {}.{}", takes(report, **fast), mostly(**fast),
                        measured ? measured_text(report) : how_sure(**fast));
   if (measured) return bounds_text(points) + "." + measured_text(report);
   const std::string start = bounds_text(points) + ". ";

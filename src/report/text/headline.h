@@ -25,7 +25,7 @@ std::string headline_sentence(const Report& report, const Headline& headline);
 std::vector<std::string> gpu_names(const Report& report);
 
 // What bounds the points and how sure that is: "fused_wgmma (fp16) takes 93.8 µs on H100 SXM5 80GB, bound by tensor
-// cores. Nine of ten measurements of such predictions lie within 7.00 % (n = 97)."
+// cores. For 90 % of 97 comparable records, the prediction error is at most 7.00 %."
 std::string answer_sentence(const Report& report);
 
 }  // namespace tilescope::report

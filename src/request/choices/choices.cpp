@@ -211,7 +211,8 @@ std::vector<OptionSpec> choices_options() {
        "instead of the tiles of one point: the best tile by ranges of --axis, as JSON or as a header for C and C++",
        Value::choice,
        {"json", "header"}},
-      {"tolerance", "of --emit: percent that a choice may lose before another one is added (default 0)"},
+      {"tolerance",
+       "with --emit: largest loss in percent that is accepted before a further tile is added to the table (default 0)"},
       {"checks", "of --emit: sizes inside the ranges where the choice is set against a search (default 20)",
        Value::count}};
   for (const OptionSpec& spec : sweep_axis_options())

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "cli/commands/commands.h"
+#include "cli/input/file_endings.h"
 #include "cli/input/launch_input.h"
 #include "cli/output/launches/launch_columns.h"
 #include "records/capture/capture_lines.h"
@@ -148,7 +149,7 @@ std::string html_page(const ProgramLaunches& program, const std::vector<LaunchRo
 void print_rows(const Arguments& arguments, const ProgramLaunches& program, const std::vector<LaunchRow>& rows) {
   const Style style = style_of(arguments);
   const auto gate = arguments.text("gate");
-  if (const auto file = arguments.text("output"); file && file->ends_with(".html") && !arguments.has("format"))
+  if (const auto file = arguments.text("output"); file && format_of_ending(*file) == "html")
     return deliver(arguments, html_page(program, rows, gate));
   if (style.format == OutputFormat::json)
     return deliver(arguments,

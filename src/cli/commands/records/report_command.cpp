@@ -190,7 +190,8 @@ ExitStatus report(const Arguments& arguments) {
 
 std::vector<OptionSpec> report_options() {
   auto output = output_options();
-  output.front().help = "text or none: the HTML page; json, csv or md: the same numbers";
+  output.front().help = "html (default): the page; json, csv or md: the same numbers";
+  output.front().choices = {"html", "json", "csv", "md"};
   return predicted_options() + recorded_options() +
          std::vector<OptionSpec>{
              {"page",

@@ -20,7 +20,13 @@
 namespace tilescope::cli {
 namespace {
 
-Table row_table(const Comparison& comparison) { return table_of("", comparison_columns(), comparison.rows); }
+// The rows with what tells those of several GPUs and experiments apart.
+Table csv_table(const Comparison& comparison) {
+  Columns<ComparisonRow> columns = comparison_columns();
+  for (Column<ComparisonRow>& column : columns)
+    if (column.key == "experiment" || column.key == "hardware") column.in_text = true, column.title = column.key;
+  return table_of("", columns, comparison.rows);
+}
 
 Table failed_table(const Comparison& comparison) {
   std::vector<ComparisonRow> failed = comparison.rows;
@@ -226,7 +232,7 @@ ExitStatus validate_records(const Arguments& arguments) {
     if (arguments.has("baseline")) json["baseline"] = objects_of(baseline_columns(), changes.gated);
     if (arguments.has("since")) json["since"] = objects_of(baseline_columns(), changes.listed);
     deliver(arguments, json.dump(1) + "\n");
-  } else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison), style));
+  } else if (style.format == OutputFormat::csv) deliver(arguments, render(csv_table(comparison), style));
   else deliver(arguments, summary_text(comparison, regrets, style) + notes + baseline_text(arguments, changes, style));
   const bool good_search =
       std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });

@@ -165,7 +165,7 @@ std::vector<OptionSpec> sweep_options() {
   for (OptionSpec& option : output) {
     if (option.name == "format") option.help = "csv (default), json (one object a line), text or md";
     if (option.name == "output")
-      option.help = "write to this file; its end chooses the form: .csv, .jsonl, .md, .txt, or .sqlite";
+      option.help = "write to this file; its ending chooses the format: .csv, .jsonl, .md, .txt, or .sqlite";
   }
   return point_options() + sweep_axis_options() +
          std::vector<OptionSpec>{

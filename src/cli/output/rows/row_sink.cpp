@@ -2,34 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/input/file_endings.h"
 #include "cli/input/options.h"
 
 namespace tilescope::cli {
 namespace {
 
-struct Ending {
-  std::string_view end;
-  RowForm form;
-};
-constexpr std::array<Ending, 10> endings{{{".csv", RowForm::csv},
-                                          {".jsonl", RowForm::json},
-                                          {".ndjson", RowForm::json},
-                                          {".json", RowForm::json},
-                                          {".txt", RowForm::text},
-                                          {".md", RowForm::md},
-                                          {".sqlite", RowForm::sqlite},
-                                          {".sqlite3", RowForm::sqlite},
-                                          {".db", RowForm::sqlite},
-                                          {".parquet", RowForm::parquet}}};
-
+// --format is set where the ending is of one of its choices (cli/input/file_endings.h).
 RowForm form_of_file(const std::string& file) {
-  for (const Ending& each : endings)
-    if (file.ends_with(each.end)) return each.form;
-  return RowForm::csv;
+  const std::string format = format_of_ending(file);
+  return format == "sqlite" ? RowForm::sqlite : format == "parquet" ? RowForm::parquet : RowForm::csv;
 }
 
 RowForm form_of_format(OutputFormat format) {
@@ -104,8 +88,6 @@ RowForm row_form(const Arguments& arguments) {
     refuse(
         "--output",
         "this program writes no Parquet: write FILE.csv or FILE.sqlite and convert it, as docs/many-points.md shows");
-  if (by_name == RowForm::sqlite && arguments.has("format"))
-    refuse("--format", fmt::format("the name '{}' asks for another form; leave out --format", shown_text(*file)));
   return arguments.has("format") ? form_of_format(arguments.format()) : by_name;
 }
 

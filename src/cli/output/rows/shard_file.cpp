@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/files/open_problem.h"
 #include "base/text.h"
 
 namespace tilescope::cli {
@@ -123,7 +124,7 @@ void ShardSink::commit() {
 
 ShardReader::ShardReader(const std::string& file)
     : file_(file), stream_(std::fopen(file.c_str(), "rbe")), checksum_(checksum_of_nothing) {
-  if (stream_ == nullptr) fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (stream_ == nullptr) fail(open_problem(errno));
   std::string text;
   try {
     if (!line(text)) fail("is empty, expected a shard of tilescope sweep --shard");
