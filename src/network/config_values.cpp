@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/contains.h"
 #include "base/text.h"
+#include "network/unread_keys.h"
 
 namespace tilescope {
 namespace {
@@ -55,6 +59,7 @@ std::int64_t ConfigValues::required(const std::string& quantity) {
 }
 
 std::optional<bool> ConfigValues::flag(const std::string& key) {
+  asked_.insert(key);
   const nlohmann::json* given = value(key);
   if (!given) return std::nullopt;
   if (given->is_boolean()) return given->get<bool>();
@@ -63,6 +68,7 @@ std::optional<bool> ConfigValues::flag(const std::string& key) {
 }
 
 std::vector<std::string> ConfigValues::texts(const std::string& key) {
+  asked_.insert(key);
   std::vector<std::string> texts;
   const nlohmann::json* given = value(key);
   if (!given) return texts;
@@ -75,6 +81,33 @@ std::vector<std::string> ConfigValues::texts(const std::string& key) {
     else report(key, fmt::format("expected names, found {}", shown_text(item.dump())));
   }
   return texts;
+}
+
+std::set<std::int64_t> ConfigValues::layer_numbers(const std::string& quantity, std::int64_t layers) {
+  std::set<std::int64_t> numbers;
+  const nlohmann::json* given = value(quantity);
+  if (!given) return numbers;
+  const auto is_layer = [&](const nlohmann::json& item) {
+    return item.is_number_integer() && item >= 0 && item < layers;
+  };
+  if (given->is_array() && std::all_of(given->begin(), given->end(), is_layer)) {
+    for (const auto& item : *given) numbers.insert(item.get<std::int64_t>());
+  } else {
+    report(quantity, fmt::format("expected a list of layers, numbers from 0 to {}, found {}", layers - 1,
+                                 shown_text(given->dump())));
+  }
+  return numbers;
+}
+
+std::vector<std::string> ConfigValues::unread(std::int64_t layers) const {
+  std::vector<std::string> unread;
+  for (const auto& [key, item] : object_->items()) {
+    const auto reads = [&, &name = key](const auto& quantity) { return contains(quantity.second, name); };
+    if (!asked_.contains(key) && std::none_of(keys_->begin(), keys_->end(), reads) &&
+        says_layers_differ(key, item, layers))
+      unread.push_back(key);
+  }
+  return unread;
 }
 
 std::vector<std::string> ConfigValues::found() const {

@@ -19,38 +19,16 @@
 #include "network/layer_time.h"
 #include "network/memory.h"
 #include "network/model.h"
+#include "network/test_network.h"
 #include "request/answer.h"
 
 namespace tilescope::network_test {
 namespace {
 
-const Architectures& known() {
-  static const Architectures all = load_architectures(data_directory() / "models/networks/architectures.yaml");
-  return all;
-}
+using test_network::error_of, test_network::known, test_network::network_of;
 
 Network shipped_network(const std::string& name) {
   return read_network(data_directory() / "models/networks" / (name + ".json"), known());
-}
-
-// A configuration from text.
-Network network_of(const std::string& text) {
-  const auto file = std::filesystem::temp_directory_path() / "tilescope_network_test.json";
-  std::ofstream(file) << text;
-  struct Removed {
-    std::filesystem::path file;
-    ~Removed() { std::filesystem::remove(file); }
-  } removed{file};
-  return read_network(file, known());
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    network_of(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 // A question that only sizes matter to.
