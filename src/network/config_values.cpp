@@ -51,9 +51,15 @@ std::optional<std::int64_t> ConfigValues::count(const std::string& quantity) {
   return usual == defaults_.end() ? std::nullopt : std::optional(usual->second);
 }
 
+std::optional<std::int64_t> ConfigValues::size(const std::string& quantity) {
+  if (const nlohmann::json* given = value(quantity); given && *given == 0)
+    report(quantity, fmt::format("expected an integer from 1 to {}, found 0", largest));
+  return count(quantity);
+}
+
 std::int64_t ConfigValues::required(const std::string& quantity) {
   const std::size_t before = findings_.size();
-  if (const auto found = count(quantity)) return *found;
+  if (const auto found = size(quantity)) return *found;
   if (findings_.size() == before) report(quantity, fmt::format("is missing: the model's {}", quantity));
   return 1;
 }

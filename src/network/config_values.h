@@ -22,7 +22,8 @@ class ConfigValues {
 
   // A count of at least 1: the configuration's, else the default, else nullopt. 0 and null mean absent.
   std::optional<std::int64_t> count(const std::string& quantity);
-  std::int64_t required(const std::string& quantity);  // 1 where it is missing, with a finding
+  std::optional<std::int64_t> size(const std::string& quantity);  // as count; 0 is a finding
+  std::int64_t required(const std::string& quantity);             // 1 where it is missing or 0, with a finding
   std::optional<bool> flag(const std::string& key);
   std::vector<std::string> texts(const std::string& key);
   // Which of `layers` layers a list names, from 0, each once.

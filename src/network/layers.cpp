@@ -59,8 +59,8 @@ Heads heads_of(ConfigValues& values, const Network& network) {
   heads.q = values.required("heads_q");
   const bool single =
       values.flag("multi_query").value_or(false) && !values.flag("new_decoder_architecture").value_or(false);
-  heads.kv = single ? 1 : values.count("heads_kv").value_or(heads.q);
-  const auto stated = values.count("head_dim");
+  heads.kv = single ? 1 : values.size("heads_kv").value_or(heads.q);
+  const auto stated = values.size("head_dim");
   heads.head_dim = stated.value_or(std::max<std::int64_t>(1, network.hidden / heads.q));
   if (!stated && network.hidden % heads.q != 0)
     values.report("heads_q", fmt::format("{} heads do not divide hidden_size {} and head_dim is missing", heads.q,
@@ -133,7 +133,7 @@ void add_latent_attention(ConfigValues& values, Network& network) {
 std::int64_t layers_with_experts(ConfigValues& values, const Architecture& architecture, std::int64_t layers) {
   const bool all = architecture.experts_every_layer;
   const std::int64_t from = all ? 0 : std::min(values.count("experts_from").value_or(0), layers);
-  const std::int64_t every = all ? 1 : values.count("experts_every").value_or(1);
+  const std::int64_t every = all ? 1 : values.size("experts_every").value_or(1);
   const std::set<std::int64_t> with = values.layer_numbers("expert_layers", layers);
   const std::set<std::int64_t> without = values.layer_numbers("dense_layers", layers);
   const auto is_dense = [&](std::int64_t layer) { return without.contains(layer); };
@@ -143,7 +143,7 @@ std::int64_t layers_with_experts(ConfigValues& values, const Architecture& archi
 }
 
 void add_feed_forward(ConfigValues& values, const Architecture& architecture, Network& network) {
-  const std::int64_t width = values.count("feed_forward").value_or(4 * network.hidden);
+  const std::int64_t width = values.size("feed_forward").value_or(4 * network.hidden);
   const auto experts = values.count("experts");
   const std::int64_t with_experts = experts ? layers_with_experts(values, architecture, network.layers) : 0;
   const auto add = [&](const std::string& name, std::int64_t layers, std::int64_t size, std::int64_t copies,
@@ -156,13 +156,13 @@ void add_feed_forward(ConfigValues& values, const Architecture& architecture, Ne
     if (architecture.gated) part(" gate", network.hidden, size);
     part(" down", size, network.hidden);
   };
-  const std::int64_t dense = values.count("dense_feed_forward").value_or(width);
+  const std::int64_t dense = values.size("dense_feed_forward").value_or(width);
   add("feed-forward", network.layers - with_experts, dense, 1, 1, architecture.biases.contains("feed_forward"));
   if (with_experts == 0) return;
   const std::int64_t used = values.required("experts_per_token");
   if (used > *experts)
     values.report("experts_per_token", fmt::format("expected at most {} experts, found {}", *experts, used));
-  const std::int64_t size = values.count("expert_feed_forward").value_or(width);
+  const std::int64_t size = values.size("expert_feed_forward").value_or(width);
   add("experts", with_experts, size, *experts, used, architecture.biases.contains("experts"));
   if (const auto shared = values.count("shared_experts"))
     add("shared experts", with_experts, size * *shared, 1, 1, false);
