@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,23 @@ TEST_CASE("the largest sizes of a kernel are shapes too") {
   CHECK(launched("split_kv", call(1, 8, 8, 16, 4096)));
   CHECK(outside_shapes(kernel("split_kv"), gpu("h200_sxm"), call(1, 8, 8, 17, 4096)) ==
         std::vector<std::string>{"kernel 'split_kv' takes a q_len of at most 16, found 17"});
+}
+
+TEST_CASE("a block with more warps than a multiprocessor holds does not run, whatever its threads") {
+  const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
+  HardwareProfile small = gpu("l40s");
+  Point point = default_point(plan);
+  for (const std::int64_t warps : {1, 4, 8}) {
+    point.warps = warps;
+    for (const std::int64_t held : {1, 4, 7, 48}) {
+      small.max_warps_per_unit->value = held;
+      const auto found = unsupported(plan, small, point);
+      const bool says = std::any_of(found.begin(), found.end(), [](const std::string& reason) {
+        return reason.find("holds at most") != std::string::npos;
+      });
+      CHECK(says == (warps > held));
+    }
+  }
 }
 
 TEST_CASE("kernels that shapes name instead of another exist") {
