@@ -279,15 +279,15 @@ TEST_CASE("records that are cut short, of another schema or absent are one clear
     const std::string file = folder / "r.json";
     write_file(file, R"({"schema": "tilescope/record/1", "experi)");
     check_refused(command + " --recorded " + folder.path(),
-                  file + ":1:40: error: is not complete JSON (cut short or damaged); measure the point again");
+                  file + ":1:40: error: is not complete JSON (cut short); measure the point again");
     write_file(file, R"({"schema": "tilescope/record/9"})");
     check_refused(command + " --recorded " + folder.path(),
                   file + ": error: has schema tilescope/record/9; this program reads tilescope/record/1");
     write_file(file, "");
     check_refused(command + " --recorded " + folder.path(),
-                  file + ":1:1: error: is not complete JSON (cut short or damaged); measure the point again");
+                  file + ":1:1: error: is not complete JSON (cut short); measure the point again");
     check_refused(command + " --recorded " + file,
-                  file + ":1:1: error: is not complete JSON (cut short or damaged); measure the point again");
+                  file + ":1:1: error: is not complete JSON (cut short); measure the point again");
     check_refused(command + " --recorded " + file + "/below", file + "/below: error: no such file; check the path");
     std::filesystem::create_symlink(file + "loop", file + "loop");
     check_refused(command + " --recorded " + file + "loop", file + "loop: error: no such file; check the path");

@@ -28,20 +28,23 @@ std::vector<SearchRegret> search_regret(const Comparison& comparison) {
   std::map<std::string, const ComparisonRow*> seconds;
   for (const ComparisonRow& row : comparison.rows)
     if (row.quantity == "seconds") seconds[row.hardware + row.point] = &row;
-  std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<TimedTile>>>
-      tiles;  // by kernel, workload
+  // By GPU and kernel, workload, point: a point that several experiments measured is one tile.
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::map<std::string, TimedTile>>> tiles;
   for (const ComparedRecord& record : comparison.records) {
     const auto row = seconds.find(record.hardware + record.point);
     if (row == seconds.end()) continue;
-    tiles[{record.hardware, record.kernel}][record.workload].push_back({row->second->predicted, row->second->measured});
+    tiles[{record.hardware, record.kernel}][record.workload][record.point] = {row->second->predicted,
+                                                                              row->second->measured};
   }
   std::vector<SearchRegret> list;
   for (const auto& [key, workloads] : tiles) {
     SearchRegret regret;
     regret.hardware = key.first, regret.kernel = key.second;
     double logs = 0;
-    for (const auto& [workload, timed] : workloads) {
-      if (timed.size() < fewest_tiles) continue;
+    for (const auto& [workload, by_point] : workloads) {
+      if (by_point.size() < fewest_tiles) continue;
+      std::vector<TimedTile> timed;
+      for (const auto& [point, tile] : by_point) timed.push_back(tile);
       const double lost = regret_of(timed);
       logs += std::log1p(lost);
       ++regret.workloads, regret.tiles += timed.size();

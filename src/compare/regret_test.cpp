@@ -34,6 +34,7 @@ TEST_CASE("regret is computed by kernel and GPU for workloads with at least four
   for (int tile = 1; tile <= 4; ++tile) add("g", "k", 64, 16 * tile, tile, tile == 2 ? 4 : 5);  // takes 5 / 4
   for (int tile = 1; tile <= 4; ++tile) add("g", "k", 128, 16 * tile, tile, tile);              // takes the best
   for (int tile = 1; tile <= 3; ++tile) add("g", "k", 256, 16 * tile, tile, 4 - tile);          // too few tiles
+  for (int tile = 1; tile <= 6; ++tile) add("g", "k", 512, 16 * (tile % 3), tile, 4 - tile);    // three, twice each
   for (int tile = 1; tile <= 4; ++tile) add("h", "k", 64, 16 * tile, 9 - tile, 10 - tile);      // another GPU
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   REQUIRE(regrets.size() == 2);

@@ -61,10 +61,11 @@ Architectures load_architectures(const std::filesystem::path& file) {
   const Document document = Document::load(file);
   document.expect_schema("tilescope/architectures/1");
   const Node root = document.root();
-  root.only({"schema", "source", "keys", "architectures"});
+  root.only({"schema", "source", "keys", "without_effect", "architectures"});
   root["source"].text();
   Architectures read;
   for (const auto& [quantity, names] : root["keys"].entries()) read.keys[quantity] = texts_of(names);
+  if (const auto keys = root.find("without_effect")) read.without_effect = texts_of(*keys);
   for (const auto& [name, node] : root["architectures"].entries())
     read.list.push_back(read_architecture(name, node, read.keys));
   document.finish();

@@ -34,6 +34,7 @@ struct Architecture {
 
 struct Architectures {
   std::map<std::string, std::vector<std::string>> keys = {};  // of a quantity, the first that is present counts
+  std::vector<std::string> without_effect = {};  // keys that change no size although their names sound like it
   std::vector<Architecture> list = {};
 
   std::vector<std::string> names() const;

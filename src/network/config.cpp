@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "base/contains.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "network/layers.h"
+#include "network/stored_formats.h"
 #include "records/json_fields.h"
 
 namespace tilescope {
@@ -26,53 +29,46 @@ std::string text_or(const nlohmann::json& object, const char* key, const std::st
   return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
 }
 
-std::string plain_format(const nlohmann::json& root, const nlohmann::json& part) {
-  static const std::vector<std::pair<std::string, std::string>> spellings{
-      {"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}};
-  for (const nlohmann::json* object : {&part, &root})
-    for (const char* key : {"dtype", "torch_dtype"})
-      for (const auto& [name, format] : spellings)
-        if (text_or(*object, key, "") == name) return format;
-  return "bf16";
+std::vector<std::string> unread_keys(const ConfigValues& values, const Architectures& known, std::int64_t layers) {
+  std::vector<std::string> unread = values.unread(layers);
+  std::erase_if(unread, [&](const std::string& key) { return contains(known.without_effect, key); });
+  return unread;
 }
 
-// Formats of the weights: of their quantisation where there is one.
-void read_formats(const nlohmann::json& root, const nlohmann::json& part, Network& network) {
-  network.plain = network.format = plain_format(root, part);
-  for (const nlohmann::json* object : {&part, &root}) {
-    const auto found = object->find("quantization_config");
-    if (found == object->end() || !found->is_object()) continue;
-    const std::string method = text_or(*found, "quant_method", "");
-    const auto bits = found->find("bits");
-    if (method == "fp8" || method == "fbgemm_fp8") network.format = "fp8_e4m3";
-    else if (method == "mxfp4") network.format = "mxfp4", network.only_experts = true;
-    else if (bits != found->end() && *bits == 4) network.format = "int4:g128:b2";
-    else if (bits != found->end() && *bits == 8) network.format = "int8";
-    else
-      network.notes.push_back(
-          fmt::format("quantization_config of method {} is not known: weights count as {}; "
-                      "--weights gives another format",
-                      shown_text(method), network.plain));
-    return;
-  }
+// Without these keys all layers would be counted alike.
+void refuse_unread(const ConfigValues& values, const Architectures& known, const std::string& architecture,
+                   const std::string& file, std::int64_t layers) {
+  const std::vector<std::string> unread = unread_keys(values, known, layers);
+  if (unread.empty()) return;
+  throw InputError(Diagnostic{
+      .file = file,
+      .path = unread.front(),
+      .message = fmt::format(
+          "says that layers differ, and architecture {} does not read it{}; give --architectures "
+          "FILE with an entry that does, or that lists it under `without_effect` where it "
+          "changes neither sizes nor attention",
+          architecture, unread.size() == 1 ? "" : fmt::format(" (nor {})", join(std::span(unread).subspan(1), ", ")))});
 }
 
 [[noreturn]] void unknown_architecture(const std::string& file, const std::string& model_type,
-                                       const Architectures& known, const ConfigValues& values) {
+                                       const Architectures& known, ConfigValues values) {
   const std::string understood = join(values.found(), ", ");
+  const std::vector<std::string> differ = unread_keys(values, known, values.count("layers").value_or(0));
   throw InputError(Diagnostic{
       .file = file,
       .path = "model_type",
       .message = fmt::format("{} is not a known architecture; understood of this file: {}; give --as NAME of one that "
-                             "has the same layers, or --architectures FILE with an entry for it{}",
+                             "has the same layers{}, or --architectures FILE with an entry for it{}",
                              model_type.empty() ? "(missing)" : shown_text(model_type),
-                             understood.empty() ? "nothing" : understood, did_you_mean(model_type, known.names()))});
+                             understood.empty() ? "nothing" : understood,
+                             differ.empty() ? "" : fmt::format(" (they differ: {})", join(differ, ", ")),
+                             did_you_mean(model_type, known.names()))});
 }
 
 }  // namespace
 
 Network read_network(const std::filesystem::path& file, const Architectures& known,
-                     const std::optional<std::string>& as) {
+                     const std::optional<std::string>& as, bool weights_given) {
   const std::string name = file.string();
   const nlohmann::json root = validate::parse_object(read_file(file, largest_file), name, "a model's configuration");
   const nlohmann::json& part = language_part(root);
@@ -83,9 +79,10 @@ Network read_network(const std::filesystem::path& file, const Architectures& kno
   Network network{.name = file.stem() == "config" ? file.parent_path().filename().string() : file.stem().string(),
                   .architecture = model_type};
   if (network.name.empty()) network.name = model_type;
-  read_formats(root, part, network);
+  read_formats(root, part, weights_given, values, network);
   read_layers(values, *architecture, network);
   values.finish();
+  refuse_unread(values, known, model_type, name, network.layers);
   return network;
 }
 

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/contains.h"
 #include "base/text.h"
+#include "network/unread_keys.h"
 
 namespace tilescope {
 namespace {
@@ -47,14 +51,21 @@ std::optional<std::int64_t> ConfigValues::count(const std::string& quantity) {
   return usual == defaults_.end() ? std::nullopt : std::optional(usual->second);
 }
 
+std::optional<std::int64_t> ConfigValues::size(const std::string& quantity) {
+  if (const nlohmann::json* given = value(quantity); given && *given == 0)
+    report(quantity, fmt::format("expected an integer from 1 to {}, found 0", largest));
+  return count(quantity);
+}
+
 std::int64_t ConfigValues::required(const std::string& quantity) {
   const std::size_t before = findings_.size();
-  if (const auto found = count(quantity)) return *found;
+  if (const auto found = size(quantity)) return *found;
   if (findings_.size() == before) report(quantity, fmt::format("is missing: the model's {}", quantity));
   return 1;
 }
 
 std::optional<bool> ConfigValues::flag(const std::string& key) {
+  asked_.insert(key);
   const nlohmann::json* given = value(key);
   if (!given) return std::nullopt;
   if (given->is_boolean()) return given->get<bool>();
@@ -63,6 +74,7 @@ std::optional<bool> ConfigValues::flag(const std::string& key) {
 }
 
 std::vector<std::string> ConfigValues::texts(const std::string& key) {
+  asked_.insert(key);
   std::vector<std::string> texts;
   const nlohmann::json* given = value(key);
   if (!given) return texts;
@@ -75,6 +87,33 @@ std::vector<std::string> ConfigValues::texts(const std::string& key) {
     else report(key, fmt::format("expected names, found {}", shown_text(item.dump())));
   }
   return texts;
+}
+
+std::set<std::int64_t> ConfigValues::layer_numbers(const std::string& quantity, std::int64_t layers) {
+  std::set<std::int64_t> numbers;
+  const nlohmann::json* given = value(quantity);
+  if (!given) return numbers;
+  const auto is_layer = [&](const nlohmann::json& item) {
+    return item.is_number_integer() && item >= 0 && item < layers;
+  };
+  if (given->is_array() && std::all_of(given->begin(), given->end(), is_layer)) {
+    for (const auto& item : *given) numbers.insert(item.get<std::int64_t>());
+  } else {
+    report(quantity, fmt::format("expected a list of layers, numbers from 0 to {}, found {}", layers - 1,
+                                 shown_text(given->dump())));
+  }
+  return numbers;
+}
+
+std::vector<std::string> ConfigValues::unread(std::int64_t layers) const {
+  std::vector<std::string> unread;
+  for (const auto& [key, item] : object_->items()) {
+    const auto reads = [&, &name = key](const auto& quantity) { return contains(quantity.second, name); };
+    if (!asked_.contains(key) && std::none_of(keys_->begin(), keys_->end(), reads) &&
+        says_layers_differ(key, item, layers))
+      unread.push_back(key);
+  }
+  return unread;
 }
 
 std::vector<std::string> ConfigValues::found() const {

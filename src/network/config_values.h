@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,18 @@ class ConfigValues {
 
   // A count of at least 1: the configuration's, else the default, else nullopt. 0 and null mean absent.
   std::optional<std::int64_t> count(const std::string& quantity);
-  std::int64_t required(const std::string& quantity);  // 1 where it is missing, with a finding
+  std::optional<std::int64_t> size(const std::string& quantity);  // as count; 0 is a finding
+  std::int64_t required(const std::string& quantity);             // 1 where it is missing or 0, with a finding
   std::optional<bool> flag(const std::string& key);
   std::vector<std::string> texts(const std::string& key);
+  // Which of `layers` layers a list names, from 0, each once.
+  std::set<std::int64_t> layer_numbers(const std::string& quantity, std::int64_t layers);
   void report(const std::string& quantity, const std::string& message);
 
   std::vector<std::string> found() const;  // "layers 32 (num_hidden_layers)" of every quantity that is there
-  void finish() const;                     // throws InputError if there is any finding
+  // Keys that are no quantity's, have not been asked for and say that some of `layers` layers differ.
+  std::vector<std::string> unread(std::int64_t layers) const;
+  void finish() const;  // throws InputError if there is any finding
 
  private:
   const nlohmann::json* value(const std::string& quantity) const;
@@ -37,6 +43,7 @@ class ConfigValues {
   std::string file_;
   const std::map<std::string, std::vector<std::string>>* keys_;
   std::map<std::string, std::int64_t> defaults_;
+  std::set<std::string> asked_;  // keys that are no quantity's
   std::vector<Diagnostic> findings_;
 };
 

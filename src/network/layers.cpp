@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "base/checked.h"
 #include "base/text.h"
@@ -14,7 +16,8 @@ enum class Sight { full, window, chunk };  // what a layer's queries see
 
 // Newer configurations name each layer's kind; older ones imply it by a rule of the architecture.
 std::vector<Sight> sights_of(ConfigValues& values, const Architecture& architecture, std::int64_t layers) {
-  const bool windowed = values.count("window").has_value() && values.flag("window_on").value_or(true);
+  const bool windows_on = values.flag("window_on").value_or(true);
+  const bool windowed = windows_on && values.count("window").has_value();
   const bool chunked = values.count("chunk").has_value();
   constexpr std::int64_t most_layers = 100'000;
   if (layers > most_layers) {
@@ -28,7 +31,7 @@ std::vector<Sight> sights_of(ConfigValues& values, const Architecture& architect
       return sights;
     }
     for (std::size_t i = 0; i < types.size(); ++i) {
-      if (types[i] == "sliding_attention") sights[i] = windowed ? Sight::window : Sight::full;
+      if (types[i] == "sliding_attention") sights[i] = windows_on ? Sight::window : Sight::full;
       else if (types[i] == "chunked_attention") sights[i] = Sight::chunk;
       else if (types[i] != "full_attention")
         values.report("layer_types", fmt::format("expected full_attention, sliding_attention or chunked_attention, "
@@ -56,8 +59,8 @@ Heads heads_of(ConfigValues& values, const Network& network) {
   heads.q = values.required("heads_q");
   const bool single =
       values.flag("multi_query").value_or(false) && !values.flag("new_decoder_architecture").value_or(false);
-  heads.kv = single ? 1 : values.count("heads_kv").value_or(heads.q);
-  const auto stated = values.count("head_dim");
+  heads.kv = single ? 1 : values.size("heads_kv").value_or(heads.q);
+  const auto stated = values.size("head_dim");
   heads.head_dim = stated.value_or(std::max<std::int64_t>(1, network.hidden / heads.q));
   if (!stated && network.hidden % heads.q != 0)
     values.report("heads_q", fmt::format("{} heads do not divide hidden_size {} and head_dim is missing", heads.q,
@@ -100,6 +103,10 @@ void add_latent_attention(ConfigValues& values, Network& network) {
   const std::int64_t heads = values.required("heads_q"), latent = values.required("kv_latent");
   const std::int64_t rope = values.required("rope_dim"), nope = values.required("nope_dim");
   const std::int64_t value_dim = values.required("v_head_dim"), n = network.layers;
+  for (const std::string& type : values.texts("layer_types"))
+    if (type != "full_attention")
+      values.report("layer_types", fmt::format("expected full_attention in each layer of latent attention, found {}",
+                                               shown_text(type)));
   network.attention.push_back({.name = "latent",
                                .layers = n,
                                .heads_q = heads,
@@ -124,14 +131,19 @@ void add_latent_attention(ConfigValues& values, Network& network) {
 
 // How many layers hold experts.
 std::int64_t layers_with_experts(ConfigValues& values, const Architecture& architecture, std::int64_t layers) {
-  if (architecture.experts_every_layer) return layers;
-  const std::int64_t from = std::min(values.count("experts_from").value_or(0), layers);
-  const std::int64_t every = values.count("experts_every").value_or(1);
-  return layers / every - from / every;
+  const bool all = architecture.experts_every_layer;
+  const std::int64_t from = all ? 0 : std::min(values.count("experts_from").value_or(0), layers);
+  const std::int64_t every = all ? 1 : values.size("experts_every").value_or(1);
+  const std::set<std::int64_t> with = values.layer_numbers("expert_layers", layers);
+  const std::set<std::int64_t> without = values.layer_numbers("dense_layers", layers);
+  const auto is_dense = [&](std::int64_t layer) { return without.contains(layer); };
+  if (!with.empty()) return std::count_if(with.begin(), with.end(), std::not_fn(is_dense));
+  const auto would_have = [&](std::int64_t layer) { return layer >= from && (layer + 1) % every == 0; };
+  return layers / every - from / every - std::count_if(without.begin(), without.end(), would_have);
 }
 
 void add_feed_forward(ConfigValues& values, const Architecture& architecture, Network& network) {
-  const std::int64_t width = values.count("feed_forward").value_or(4 * network.hidden);
+  const std::int64_t width = values.size("feed_forward").value_or(4 * network.hidden);
   const auto experts = values.count("experts");
   const std::int64_t with_experts = experts ? layers_with_experts(values, architecture, network.layers) : 0;
   const auto add = [&](const std::string& name, std::int64_t layers, std::int64_t size, std::int64_t copies,
@@ -144,13 +156,13 @@ void add_feed_forward(ConfigValues& values, const Architecture& architecture, Ne
     if (architecture.gated) part(" gate", network.hidden, size);
     part(" down", size, network.hidden);
   };
-  const std::int64_t dense = values.count("dense_feed_forward").value_or(width);
+  const std::int64_t dense = values.size("dense_feed_forward").value_or(width);
   add("feed-forward", network.layers - with_experts, dense, 1, 1, architecture.biases.contains("feed_forward"));
   if (with_experts == 0) return;
   const std::int64_t used = values.required("experts_per_token");
   if (used > *experts)
     values.report("experts_per_token", fmt::format("expected at most {} experts, found {}", *experts, used));
-  const std::int64_t size = values.count("expert_feed_forward").value_or(width);
+  const std::int64_t size = values.size("expert_feed_forward").value_or(width);
   add("experts", with_experts, size, *experts, used, architecture.biases.contains("experts"));
   if (const auto shared = values.count("shared_experts"))
     add("shared experts", with_experts, size * *shared, 1, 1, false);

@@ -10,6 +10,7 @@
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "hardware/derived.h"
 #include "network/calls.h"
 #include "network/layer_time.h"
@@ -39,7 +40,8 @@ void add_memory(const ModelQuestion& question, const HardwareProfile& hardware, 
 }
 
 // What does not fit runs at no speed. Empty: it fits, or nobody knows.
-std::string too_large(const ModelRow& row) {
+std::string too_large(const ModelRow& row, const Network& network) {
+  if (row.past_maximum) return fmt::format("past the model's maximum of {} tokens", with_thousands(network.context));
   if (row.capacity_bytes <= 0 || row.fits()) return {};
   return fmt::format("weights and caches need {:.4g} GB of {:.4g} GB",
                      static_cast<double>(row.cache_bytes + row.weight_bytes) / 1e9, row.capacity_bytes / 1e9);
@@ -98,8 +100,9 @@ std::vector<ModelRow> rows_of(const ModelQuestion& question, const Cell& cell, c
                                                  .gpus = question.gpus});
       row.price = question.price, row.basis = basis.empty() ? "stated" : basis;
       row.tokens = tokens_of(question, phase, mix);
+      row.past_maximum = question.network.context > 0 && mix.longest() > question.network.context;
       add_memory(question, hardware, row);
-      row.reason = too_large(row);
+      row.reason = too_large(row, question.network);
       try {
         if (row.reason.empty()) add_time(question, times, row);
       } catch (const InputError& error) {

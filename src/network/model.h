@@ -38,12 +38,15 @@ struct ModelRow {
 
   std::int64_t cache_bytes_of_token = 0, cache_bytes = 0, weight_bytes = 0;
   double capacity_bytes = 0;  // 0: not known
+  bool past_maximum = false;  // a sequence is longer than the model takes
   std::optional<std::int64_t> largest_batch = {}, longest_context = {};
 
   std::int64_t tokens = 0;  // that the seconds are for
   std::optional<double> price = {};
 
-  bool fits() const { return static_cast<double>(cache_bytes) + static_cast<double>(weight_bytes) <= capacity_bytes; }
+  bool fits() const {
+    return !past_maximum && static_cast<double>(cache_bytes) + static_cast<double>(weight_bytes) <= capacity_bytes;
+  }
   double seconds() const { return attention_seconds + matrix_seconds.value_or(0); }
 };
 

@@ -116,6 +116,7 @@ Columns<ModelRow> columns_of_memory() {
                        std::function<Json(const ModelRow&)> value, std::function<Json(const ModelRow&)> text = {}) {
     columns.push_back(column<ModelRow>({key, title, unit, meaning, Origin::loops}, std::move(value), std::move(text)));
   };
+  const auto known = [](const ModelRow& r) { return r.capacity_bytes > 0 || r.past_maximum; };
   const auto gigabytes = [](double bytes) { return fmt::format("{:.4g} GB", bytes / 1e9); };
   add("kv_bytes_per_token", "KV B/token", "B", "What one token takes in the caches of all layers, on one GPU.",
       [](const ModelRow& r) { return r.cache_bytes_of_token; });
@@ -132,9 +133,11 @@ Columns<ModelRow> columns_of_memory() {
         return r.capacity_bytes > 0 ? Json(gigabytes(r.capacity_bytes)) : Json(nullptr);
       });
   add(
-      "fits", "fits", "", "Whether weights and caches fit the memory. Activations and workspace are left out.",
-      [](const ModelRow& r) { return r.capacity_bytes > 0 ? Json(r.fits()) : Json(nullptr); },
-      [](const ModelRow& r) { return r.capacity_bytes > 0 ? Json(r.fits() ? "yes" : "no") : Json(nullptr); });
+      "fits", "fits", "",
+      "Whether weights and caches fit the memory, and sequences the model's maximum. Activations and workspace are "
+      "left out.",
+      [known](const ModelRow& r) { return known(r) ? Json(r.fits()) : Json(nullptr); },
+      [known](const ModelRow& r) { return known(r) ? Json(r.fits() ? "yes" : "no") : Json(nullptr); });
   add("largest_batch", "largest batch", "", "Sequences of this context that fit; null: none.",
       [](const ModelRow& r) { return or_null(r.largest_batch); });
   add("longest_context", "longest context", "tokens",

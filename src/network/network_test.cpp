@@ -19,38 +19,16 @@
 #include "network/layer_time.h"
 #include "network/memory.h"
 #include "network/model.h"
+#include "network/test_network.h"
 #include "request/answer.h"
 
 namespace tilescope::network_test {
 namespace {
 
-const Architectures& known() {
-  static const Architectures all = load_architectures(data_directory() / "models/networks/architectures.yaml");
-  return all;
-}
+using test_network::error_of, test_network::known, test_network::network_of;
 
 Network shipped_network(const std::string& name) {
   return read_network(data_directory() / "models/networks" / (name + ".json"), known());
-}
-
-// A configuration from text.
-Network network_of(const std::string& text) {
-  const auto file = std::filesystem::temp_directory_path() / "tilescope_network_test.json";
-  std::ofstream(file) << text;
-  struct Removed {
-    std::filesystem::path file;
-    ~Removed() { std::filesystem::remove(file); }
-  } removed{file};
-  return read_network(file, known());
-}
-
-std::string error_of(const std::string& text) {
-  try {
-    network_of(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 // A question that only sizes matter to.
@@ -291,6 +269,15 @@ TEST_CASE("a configuration that cannot be read says what was understood and what
             .find("num_hidden_layers or n_layer or num_layers: is missing: the model's layers") != std::string::npos);
   CHECK(error_of(R"({"model_type": "llama", "hidden_size": -3, "num_attention_heads": 4})")
             .find("hidden_size: expected an integer from 0 to") != std::string::npos);
+  for (const char* key : {"num_hidden_layers", "num_key_value_heads", "head_dim", "vocab_size", "intermediate_size"}) {
+    std::map<std::string, int> sizes{
+        {"hidden_size", 64}, {"num_attention_heads", 4}, {"vocab_size", 9}, {"num_hidden_layers", 2}};
+    sizes[key] = 0;
+    std::string text = R"({"model_type": "llama")";
+    for (const auto& [name, size] : sizes) text += fmt::format(R"(, "{}": {})", name, size);
+    CHECK(error_of(text + "}").find(fmt::format("{}: expected an integer from 1 to 2147483648, found 0", key)) !=
+          std::string::npos);
+  }
   CHECK(error_of("[1, 2]").find("a model's configuration") != std::string::npos);
   const std::string base = R"({"model_type": "gpt_oss", "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 9,
     "num_hidden_layers": 2, "intermediate_size": 8, "num_local_experts": 4, "num_experts_per_tok": 9)";
@@ -299,6 +286,26 @@ TEST_CASE("a configuration that cannot be read says what was understood and what
   CHECK(error_of(base + "}").find("expected at most 4 experts, found 9") != std::string::npos);
   CHECK(error_of(base + R"(, "layer_types": ["full_attention", "linear_attention"]})").find("linear_attention") !=
         std::string::npos);
+}
+
+TEST_CASE("a context past the model's maximum does not fit and has no time, whatever the memory") {
+  ModelQuestion question = question_of(shipped_network("gpt2"));
+  question.hardware = {"h200_sxm"}, question.phases = {Phase::decode};
+  REQUIRE(question.network.context == 1024);
+  question.contexts = {{"1k", {{1024, 1}}}, {"1k:1+1025:1", {{1024, 1}, {1025, 1}}}};
+  const auto rows = model_rows(question);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].fits());
+  CHECK(rows[0].reason.empty());
+  CHECK_FALSE(rows[1].fits());
+  CHECK(rows[1].reason == "past the model's maximum of 1,024 tokens");
+  const auto json = model_json(question, rows)["rows"][1];
+  CHECK(json["fits"] == false);
+  CHECK(json["attention_seconds"].is_null());
+  Options options;
+  options = options.with("hardware", "h200_sxm");
+  CHECK(read_model_question("gpt2", options).contexts.front().text == "1k");
+  CHECK(read_model_question("llama-3-8b", options).contexts.front().text == "8k");
 }
 
 TEST_CASE("a model of more layers than any has is refused before they are listed") {

@@ -11,10 +11,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "diagram/workload.h"
-#include "hardware/changes.h"
 #include "hardware/derived.h"
-#include "hardware/profile.h"
 #include "network/config.h"
+#include "request/crossed.h"
 
 namespace tilescope {
 namespace {
@@ -57,14 +56,16 @@ std::optional<double> read_price(const Options& options) {
 }
 
 std::vector<std::string> gpus_of(const Options& options) {
-  std::vector<std::string> gpus = listed(options, "hardware", ',');
+  std::vector<std::string> gpus = listed_gpus(options);
   if (gpus.empty()) refuse("--hardware", "is missing: give GPUs, as in --hardware h100_sxm,h200_sxm, or all");
-  if (const auto [name, changes] = name_and_changes(gpus.front()); gpus.size() == 1 && name == "all") {
-    gpus.clear();
-    for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware"))
-      gpus.push_back(changes.empty() ? gpu.id : changed_name(gpu.id, changes));
-  }
   return gpus;
+}
+
+// 8k, or what the model takes at most.
+std::string usual_context(const Network& network) {
+  constexpr std::int64_t usual = 8192;
+  const std::int64_t tokens = network.context > 0 ? std::min(usual, network.context) : usual;
+  return tokens % 1024 == 0 ? fmt::format("{}k", tokens / 1024) : std::to_string(tokens);
 }
 
 // The heads of a group on one GPU.
@@ -91,12 +92,20 @@ std::int64_t ContextMix::tokens() const {
   return sum;
 }
 
+std::int64_t ContextMix::longest() const {
+  std::int64_t longest = 0;
+  for (const SequenceLength& each : lengths) longest = std::max(longest, each.context);
+  return longest;
+}
+
 std::vector<OptionSpec> model_options() {
   return {{"hardware", "GPU profile ids or YAML files, by commas; all: every shipped profile", Value::hardware},
           set_option(),
           {"phase", "prefill, decode or both (default both)", Value::choice, {"prefill", "decode", "both"}},
           {"batch", "sequences of a step (default 1)", Value::count},
-          {"context", "tokens of a sequence, a list by commas (default 8k); a mix of lengths is 8k:48+32k:16"},
+          {"context",
+           "tokens of a sequence, a list by commas (default 8k, or what the model takes at most); a mix of lengths is "
+           "8k:48+32k:16"},
           {"chunk", "tokens of a sequence that a prefill step takes (default: the whole prompt)", Value::count},
           {"speculative", "drafted tokens that a decode step checks beside its own (default 0)", Value::count},
           {"page", "keys of a page of the KV cache (default: not paged)", Value::count},
@@ -146,8 +155,8 @@ ModelQuestion read_model_question(const std::string& config, const Options& opti
   std::error_code ignored;
   const bool is_shipped = config.find('/') == std::string::npos && std::filesystem::exists(shipped, ignored);
   if (!is_shipped) refuse_unknown_network(config, shipped.parent_path());
-  ModelQuestion question{
-      .network = read_network(is_shipped ? shipped : std::filesystem::path(config), known, options.text("as"))};
+  ModelQuestion question{.network = read_network(is_shipped ? shipped : std::filesystem::path(config), known,
+                                                 options.text("as"), options.has("weights"))};
   question.hardware = gpus_of(options);
   question.dtypes = options.all("dtype");
   if (question.dtypes.empty()) question.dtypes.emplace_back("fp16");
@@ -162,7 +171,7 @@ ModelQuestion read_model_question(const std::string& config, const Options& opti
              fmt::format("is of the phase {}, found --phase {}; leave it out", other, phase));
   const std::int64_t batch = options.integer("batch", 1, largest_extent).value_or(1);
   const std::vector<std::string> contexts = listed(options, "context", ',');
-  for (const std::string& text : contexts.empty() ? std::vector<std::string>{"8k"} : contexts)
+  for (const std::string& text : contexts.empty() ? std::vector{usual_context(question.network)} : contexts)
     question.contexts.push_back(read_mix(text, batch));
   question.chunk = options.integer("chunk", 1, largest_extent).value_or(0);
   question.speculative = options.integer("speculative", 0, 4096).value_or(0);

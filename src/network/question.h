@@ -31,6 +31,7 @@ struct ContextMix {
 
   std::int64_t sequences() const;
   std::int64_t tokens() const;
+  std::int64_t longest() const;  // context
 };
 
 struct ModelQuestion {

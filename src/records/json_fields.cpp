@@ -241,14 +241,16 @@ nlohmann::json parse_object(std::string_view text, const std::string& file, cons
   // The parser recurses; a file nested thousands deep must not end the program.
   if (structure.depth > most_nesting) fail("is nested too deep for " + what);
   const std::string remedy = what == "a record" ? "measure the point again" : "expected " + what;
-  const std::string broken = "is not complete JSON (cut short or damaged); " + remedy;
+  const std::string no_json = "is no JSON from here on (damaged, or of another form); " + remedy;
   // The parser takes a zero byte for the end, whatever follows.
-  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse_at(text, zero + 1, file, broken);
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    refuse_at(text, zero + 1, file, no_json);
   nlohmann::json json;
   try {
     json = nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    refuse_at(text, error.byte, file, broken);
+    const bool at_end = error.byte > text.size();  // the parser has read all and wants more
+    refuse_at(text, error.byte, file, at_end ? "is not complete JSON (cut short); " + remedy : no_json);
   } catch (const nlohmann::json::exception&) {
     fail("holds a number that is too large for JSON's doubles; " + remedy);
   }

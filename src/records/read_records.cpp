@@ -1,5 +1,6 @@
 // All records below a directory, in both forms.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -38,6 +39,16 @@ std::vector<fs::path> record_files(const fs::path& place) {
   return files;
 }
 
+// A point may be measured again and recorded in another folder. A record of the same GPU, time and samples is a copy.
+std::size_t run_of(const Record& record) {
+  const Environment& environment = record.environment;
+  return std::hash<std::string>()(
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", record.experiment, point_id(record.point), environment.hardware,
+                  environment.gpu, environment.driver, environment.date, record.source ? record.source->file : "",
+                  fmt::join(record.cold_seconds, ","), fmt::join(record.steady_seconds, ","),
+                  fmt::join(record.program_seconds, ",")));
+}
+
 }  // namespace
 
 void for_each_record(const fs::path& place, const std::function<void(Record&&)>& use) {
@@ -49,6 +60,7 @@ void for_each_record(const fs::path& place, const std::function<void(Record&&)>&
   }
   std::vector<Diagnostic> findings;
   std::map<std::string, std::string> first_place;  // by folder, experiment and point
+  std::map<std::size_t, std::string> first_copy;   // by what tells runs of a point apart
   for (const fs::path& file : files) {
     std::error_code none;  // a pipe holds lines
     const bool lines = file.extension() == ".jsonl" || fs::is_character_file(file, none) || fs::is_fifo(file, none);
@@ -57,11 +69,13 @@ void for_each_record(const fs::path& place, const std::function<void(Record&&)>&
       const fs::path folder = lines ? file.parent_path() : file.parent_path().parent_path();
       const std::string key = fmt::format("{} {} {}", folder.string(), record.experiment, point_id(record.point));
       const auto [first, is_new] = first_place.emplace(key, record.file);
-      if (is_new) use(std::move(record));
+      const auto [copy, is_own] = first_copy.emplace(run_of(record), record.file);
+      if (is_new && is_own) use(std::move(record));
       else
         findings.push_back({.file = record.file,
                             .path = "point",
-                            .message = fmt::format("is recorded in {} too; remove one of the two", first->second)});
+                            .message = fmt::format("is recorded in {} too; remove one of the two",
+                                                   is_new ? copy->second : first->second)});
     };
     try {
       if (lines) read_lines(file, use_once, findings);

@@ -130,9 +130,8 @@ TEST_CASE("a broken line is reported with its number, and all other lines are st
   std::vector<Record> records;
   const std::vector<std::string> found = read_findings(joined(lines), &records);
   REQUIRE(found.size() == 3);
-  CHECK(found[0] ==
-        fmt::format("main.jsonl:2:{}: error: is not complete JSON (cut short or damaged); measure the point again",
-                    lines[1].size()));
+  CHECK(found[0] == fmt::format("main.jsonl:2:{}: error: is not complete JSON (cut short); measure the point again",
+                                lines[1].size()));
   CHECK(found[1] == "main.jsonl:3: error: passes: expected an integer of at least 1, found 0");
   CHECK(found[2] ==
         "main.jsonl:4: error: has schema tilescope/record/9; this program reads tilescope/record/2, "
@@ -260,6 +259,33 @@ TEST_CASE("a point in both forms, or in two files of an experiment, is reported"
   write_file(folder / "main.jsonl", to_lines({record}));
   write_record(record, record_path(folder / "", "main", record.point));
   CHECK_THROWS_WITH_AS(read_records(folder / ""), doctest::Contains("too; remove one of the two"), InputError);
+}
+
+TEST_CASE("a copy of a record in another folder is reported, another run of its point is not") {
+  const LinesFolder folder;
+  const Record record = measured("a");
+  Record again = record;
+  again.environment.date = "2026-11-30T00:00:00Z";
+  fs::create_directories(folder / "below/copies");
+  write_file(folder / "main.jsonl", to_lines({record}));
+  write_file(folder / "below/main.jsonl", to_lines({again}));
+  CHECK(read_records(folder / "").size() == 2);
+  again = record;
+  again.steady_seconds.push_back(1);
+  write_file(folder / "below/main.jsonl", to_lines({again}));
+  CHECK(read_records(folder / "").size() == 2);
+  write_file(folder / "below/copies/main.jsonl", to_lines({record}));
+  CHECK_THROWS_WITH_AS(read_records(folder / ""), doctest::Contains("main.jsonl:2 too; remove one of the two"),
+                       InputError);
+}
+
+TEST_CASE("a line that is damaged before its end is no JSON, one that ends too early is cut short") {
+  const auto found = [](const std::string& line) { return read_findings(line + "\n").front(); };
+  for (const char* damaged : {R"({"a": NaN})", R"({// c)", "{\"a\": \"\xff\"}", R"({"a": 1,})", R"({"a" 1})"})
+    CHECK(found(damaged).find("is no JSON from here on") != std::string::npos);
+  CHECK(starts(found(R"({"a": NaN})"), "main.jsonl:1:"));
+  for (const char* cut : {"{", R"({"a": "b)", R"({"a": tr)", R"({"a": [1, 2)", R"({"a":   )"})
+    CHECK(found(cut).find("is not complete JSON (cut short)") != std::string::npos);
 }
 
 TEST_CASE("a store keeps records sorted and complete after every point, and knows which points are done") {

@@ -12,7 +12,9 @@
 #include "base/test_seed.h"
 #include "predict/explain/labels.h"
 #include "request/answer.h"
+#include "request/crossed.h"
 #include "request/option_specs.h"
+#include "request/sweep/choice_axes.h"
 
 namespace tilescope::compared_test {
 namespace {
@@ -70,6 +72,16 @@ TEST_CASE("a row that cannot run says why, and the others have the numbers that 
   }
   CHECK_THROWS_AS(compared_rows_of({{"hardware", "mi300x"}, {"kernel", "fused_wgmma,fused_mma"}}), InputError);
   CHECK_THROWS_AS(compared_rows_of({{"hardware", "l4"}, {"dtype", "fp16,fp17"}}), InputError);
+}
+
+TEST_CASE("`all` in a list of GPUs is every shipped profile, in compare as on an axis of a sweep") {
+  std::vector<std::string> ids;
+  for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware")) ids.push_back(gpu.id);
+  CHECK(gpus_named("all") == ids);
+  CHECK(gpus_named("all[compute.units=7]")[1] == ids[1] + "[compute.units=7]");
+  CHECK(gpus_named("l4") == std::vector<std::string>{"l4"});
+  CHECK(read_choice_axis("hardware=all")->values == ids);
+  CHECK(crossed_question(checked_options({{"hardware", "all"}, {"dtype", "fp16"}}, compare_options())).gpus == ids);
 }
 
 TEST_CASE("sort orders by any column with empty cells last; best keeps the fastest of a GPU and format") {

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/data_directory.h"
 #include "base/text.h"
+#include "hardware/changes.h"
 #include "hardware/derived.h"
 #include "predict/sm/rates.h"
 #include "request/choose_kernel.h"
@@ -72,8 +73,9 @@ std::vector<HardwareProfile> compared_gpus(const std::vector<std::string>& ids, 
 }
 
 std::vector<std::string> gpus_of(const Options& options) {
-  std::vector<std::string> gpus = comma_list(options, "hardware");
-  if (gpus.empty()) refuse("--hardware", "is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm");
+  std::vector<std::string> gpus = listed_gpus(options);
+  if (gpus.empty())
+    refuse("--hardware", "is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm, or all");
   return gpus;
 }
 
@@ -86,6 +88,22 @@ std::vector<AskedKernel> asked_by(const Options& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> gpus_named(const std::string& given) {
+  const auto [name, changes] = name_and_changes(given);
+  if (name != "all") return {given};
+  std::vector<std::string> gpus;
+  for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware"))
+    gpus.push_back(changes.empty() ? gpu.id : changed_name(gpu.id, changes));
+  return gpus;
+}
+
+std::vector<std::string> listed_gpus(const Options& options) {
+  std::vector<std::string> gpus;
+  for (const std::string& given : comma_list(options, "hardware"))
+    for (std::string& gpu : gpus_named(given)) gpus.push_back(std::move(gpu));
+  return gpus;
+}
 
 bool CrossedQuestion::same_id(std::size_t gpu) const {
   const auto has_id = [&](const HardwareProfile& other) { return other.id == profiles[gpu].id; };

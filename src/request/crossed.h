@@ -10,6 +10,10 @@
 
 namespace tilescope {
 
+// The GPUs that a name of a list stands for: `all`, and all[CHANGES], are every shipped profile.
+std::vector<std::string> gpus_named(const std::string& given);
+std::vector<std::string> listed_gpus(const Options& options);  // of --hardware A,B; empty where it is missing
+
 // What rows are asked about: a kernel, a schedule, or neither.
 struct AskedKernel {
   std::optional<std::string> kernel, schedule;

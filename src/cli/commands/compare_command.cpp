@@ -86,7 +86,9 @@ Command compare_command() {
                        "tilescope compare --hardware h200_sxm,l40s --kernel fused_mma,fused_wgmma --q-len 8k --heads "
                        "32 --head-dim 128 --best --sort microseconds"},
           .notes =
-              "--hardware, --dtype, --schedule and --kernel take lists by commas, and are crossed. In --dtype a "
+              "--hardware, --dtype, --schedule and --kernel take lists by commas, and are crossed; --hardware all is "
+              "every shipped "
+              "profile. In --dtype a "
               "format without '=' begins the next choice: fp16,kv=fp8,bf16 are two. time_ratio and hbm_ratio are "
               "against the first row that has the number. A row that cannot run says why in no_time, and the "
               "others go on. Exit status 1 when no row has a time, 2 when every row is refused.",

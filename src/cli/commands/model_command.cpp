@@ -14,12 +14,16 @@ namespace tilescope::cli {
 namespace {
 
 // What the configuration says, above the table.
-std::string summary_of(const Network& network) {
+std::string summary_of(const ModelQuestion& question) {
+  const Network& network = question.network;
   std::string text =
       fmt::format("{} ({}): {} layers, {} values, {} of them used by a token", network.name, network.architecture,
                   network.layers, with_si(static_cast<double>(network.parameters()), ""),
                   with_si(static_cast<double>(network.active_parameters()), ""));
   if (network.context > 0) text += fmt::format(", at most {} tokens", with_thousands(network.context));
+  const std::string format = question.weights ? to_string(*question.weights) : network.format;
+  text += fmt::format(", {} in {}", network.only_experts && !question.weights ? "experts" : "weights", format);
+  if (format != network.plain) text += fmt::format(", the rest in {}", network.plain);
   return text + "\n";
 }
 
@@ -57,7 +61,7 @@ ExitStatus predict_model(const Arguments& arguments) {
       break;
     }
     default: {
-      std::string text = summary_of(question.network);
+      std::string text = summary_of(question);
       text += "\n" + render(table_of("attention", attention_group_columns(), question.network.attention), style);
       text += "\n" + render(table_of_rows(rows), style);
       for (const std::string& note : question.network.notes) text += "note: " + note + "\n";

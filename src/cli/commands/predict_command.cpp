@@ -1,6 +1,8 @@
 #include "base/error.h"
 #include "cli/commands/commands.h"
+#include "cli/output/output.h"
 #include "cli/output/prediction_text.h"
+#include "predict/explain/notes.h"
 #include "predict/explain/orders.h"
 
 namespace tilescope::cli {
@@ -31,6 +33,8 @@ Table flat_table(const Answer& a) {
 ExitStatus predict_one(const Arguments& arguments) {
   const Answer a = answer(arguments, !arguments.has("orders"));
   const Style style = style_of(arguments);
+  if (const std::string note = bandwidth_text(a.hardware); !note.empty() && !arguments.quiet())
+    print_note("note: " + note);
   if (arguments.has("orders") && a.outside.empty()) {
     if (a.point.l2 == L2Model::closed) refuse("--orders", "needs the walk, found --l2 closed; leave it out");
     deliver(arguments, render(orders_table(a), style));

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/contains.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "expr/evaluate.h"
 #include "expr/parse.h"
@@ -25,6 +26,11 @@ class SizeLookup : public Lookup {
   const NamedSizes& sizes_;
 };
 
+bool is_zero(const Expression& divisor) {
+  static const NamedSizes none;
+  return divisor.arrays().empty() && evaluate(divisor, SizeLookup(none)) == 0;
+}
+
 // The parts of a text between whole words.
 std::vector<std::string_view> parts_between(std::string_view text, std::string_view word) {
   std::vector<std::string_view> parts;
@@ -37,6 +43,16 @@ std::vector<std::string_view> parts_between(std::string_view text, std::string_v
   return parts;
 }
 
+// No divisor is a constant zero, and every part without names is a finite number.
+void check_constants(const Expression& expression) {
+  static const NamedSizes none;
+  for (const Expression& part : expression.operands()) check_constants(part);
+  if (expression.kind() == Expression::Kind::divide && is_zero(expression.operands()[1]))
+    throw std::invalid_argument(fmt::format("'{}' divides by zero; give another divisor", to_text(expression)));
+  if (expression.arrays().empty() && !std::isfinite(evaluate(expression, SizeLookup(none))))
+    throw std::invalid_argument(fmt::format("'{}' is no finite number", to_text(expression)));
+}
+
 Expression sizes_expression(std::string_view text, const std::vector<std::string>& names) {
   const auto parsed = parse_expression(text);
   if (const auto* error = std::get_if<ExpressionError>(&parsed))
@@ -46,7 +62,22 @@ Expression sizes_expression(std::string_view text, const std::vector<std::string
   for (const std::string& name : expression.arrays())
     if (!contains(names, name))
       throw std::invalid_argument(fmt::format("'{}' is no size{}", name, did_you_mean(name, names)));
+  check_constants(expression);
   return expression;
+}
+
+// A comparison with such a value would hold or not by accident.
+[[noreturn]] void refuse_undefined(const Expression& value, const std::optional<Expression>& modulus,
+                                   const NamedSizes& sizes) {
+  std::string divisor = modulus ? to_text(*modulus) : "";
+  if (modulus) divisor = modulus->operands().empty() ? " % " + divisor : " % (" + divisor + ")";
+  std::vector<std::string> values;
+  for (const auto& [name, size] : sizes)
+    if (value.uses(name) || (modulus && modulus->uses(name))) values.push_back(fmt::format("{} {}", name, size));
+  throw InputError(Diagnostic{
+      .message = fmt::format("'{}{}' is no finite number at {}; exclude such sizes by a condition before it, joined "
+                             "by `and`",
+                             to_text(value), divisor, join(values, ", "))});
 }
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -55,8 +86,10 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 double Condition::Side::in(const NamedSizes& sizes) const {
   const SizeLookup lookup(sizes);
-  const double number = evaluate(value, lookup);
-  return modulus ? std::fmod(number, evaluate(*modulus, lookup)) : number;
+  const double whole = evaluate(value, lookup);
+  const double number = modulus ? std::fmod(whole, evaluate(*modulus, lookup)) : whole;
+  if (!std::isfinite(number)) refuse_undefined(value, modulus, sizes);
+  return number;
 }
 
 bool Condition::Compared::holds(const NamedSizes& sizes) const {
@@ -81,10 +114,12 @@ bool Condition::Compared::holds(const NamedSizes& sizes) const {
 Condition::Side Condition::read_side(std::string_view text, const std::vector<std::string>& names) const {
   const std::size_t percent = text.find('%');
   if (percent == std::string_view::npos) return {sizes_expression(text, names), std::nullopt};
-  Expression modulus = sizes_expression(text.substr(percent + 1), names);
-  if (modulus.arrays().empty() && !(evaluate(modulus, SizeLookup({})) > 0))
-    throw std::invalid_argument(fmt::format("'{}': expected a modulus above 0 after %", text));
-  return {sizes_expression(text.substr(0, percent), names), std::move(modulus)};
+  Side side{sizes_expression(text.substr(0, percent), names), sizes_expression(text.substr(percent + 1), names)};
+  const bool zero = is_zero(*side.modulus);
+  if (zero || (side.modulus->arrays().empty() && !(evaluate(*side.modulus, SizeLookup({})) > 0)))
+    throw std::invalid_argument(
+        fmt::format("'{}'{}: expected a modulus above 0 after %", text, zero ? " divides by zero" : ""));
+  return side;
 }
 
 Condition::Compared Condition::read_compared(std::string_view text, const std::vector<std::string>& names) const {

@@ -19,10 +19,12 @@ using NamedSizes = std::map<std::string, double, std::less<>>;
 // binds tighter. A side may end with `% EXPRESSION`.
 class Condition {
  public:
-  // Throws std::invalid_argument with one line for a text that is no condition or uses another name than `names`.
+  // Throws std::invalid_argument with one line for a text that is no condition, uses another name than `names` or
+  // divides by a constant zero.
   Condition(std::string_view text, const std::vector<std::string>& names);
 
-  bool holds(const NamedSizes& sizes) const;  // of all names that the condition uses
+  // `sizes`: of all names that the condition uses. Throws InputError where a side that matters is no finite number.
+  bool holds(const NamedSizes& sizes) const;
   const std::string& text() const { return text_; }
   std::vector<std::string> names() const;                // in order of first use
   std::string values_in(const NamedSizes& sizes) const;  // "q_len 1, heads_q 32"

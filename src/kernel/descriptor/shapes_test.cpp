@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "base/error.h"
+
 namespace descriptor_shapes_test {
 
 using namespace tilescope;
@@ -55,6 +57,26 @@ TEST_CASE("a text that is no condition is refused with what is wrong") {
   CHECK(refusal("splits == 1").find("'splits' is no size") != std::string::npos);
   CHECK(refusal("size(x) > 1").find("no axes") != std::string::npos);
   CHECK(refusal("q_len > 1 or") != "accepted");
+  for (const char* by_zero : {"q_len / 0 > 1", "q_len % 0 == 0", "q_len > 1 or 2 > kv_len % (3 - 3)",
+                              "1 + q_len / (batch * 2 / (2 - 2)) > 0"})
+    CHECK(refusal(by_zero).find("divides by zero") != std::string::npos);
+  CHECK(refusal("q_len > log(0)").find("no finite number") != std::string::npos);
+}
+
+TEST_CASE("a condition whose sides are no finite numbers is an error at that point, for / and % alike") {
+  const auto refusal = [](const char* text) -> std::string {
+    try {
+      return holds(text) ? "holds" : "does not hold";
+    } catch (const InputError& finding) {
+      return finding.what();
+    }
+  };
+  for (const char* undefined : {"kv_len / (batch - 2) > 100", "kv_len / (batch - 2) < 100", "kv_len % (batch - 2) == 0",
+                                "kv_len % (batch - 2) != 0"})
+    CHECK(refusal(undefined).find("is no finite number at batch 2, kv_len 192") != std::string::npos);
+  CHECK(refusal("kv_len % (batch - 2) == 0").find("'kv_len % (batch - 2)'") != std::string::npos);
+  CHECK(refusal("kv_len % (batch - 1) == 0") == "holds");
+  CHECK(refusal("batch > 2 and kv_len / (batch - 2) > 100") == "does not hold");
 }
 
 TEST_CASE("the host splits the keys as FlashAttention-2 did in recorded launches") {

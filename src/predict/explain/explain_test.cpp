@@ -210,6 +210,21 @@ TEST_CASE("a note says when a host takes longer to launch the kernels than the G
   CHECK(host_text(predict(plan, HardwareProfile{}, default_point(plan))).empty());
 }
 
+TEST_CASE("a note says when the measured bandwidth of HBM contradicts the datasheet's, and no shipped profile does") {
+  const std::string folder = std::string(TILESCOPE_SOURCE_DIR) + "/hardware";
+  for (const HardwareProfile& each : list_profiles(folder)) CHECK(bandwidth_text(each).empty());
+  for (const char* id : {"h200_sxm", "a100_sxm_80"})
+    for (const double factor : {0.5, 1.5, 3.0}) {
+      HardwareProfile gpu = find_profile(id, folder);
+      REQUIRE(gpu.measured);
+      for (MemoryLevel& level : gpu.levels)
+        if (level.id == LevelId::hbm) level.bandwidth_bytes_per_second->value *= factor;
+      const std::string text = bandwidth_text(gpu);
+      CHECK(text.empty() == (factor == 1.5));
+      if (factor == 3) CHECK(text.find("times use the measured one") != std::string::npos);
+    }
+}
+
 TEST_CASE("pseudocode names each level, the bytes of a step and the feature that moves them") {
   const auto has = [](const std::string& text, const std::string& part) {
     CHECK_MESSAGE(text.find(part) != std::string::npos, part);

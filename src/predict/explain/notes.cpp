@@ -37,6 +37,22 @@ std::string spill_text(const Prediction& prediction) {
                                      : "warning: the time leaves them out, the profile has no measured.local; " + text;
 }
 
+std::string bandwidth_text(const HardwareProfile& hardware) {
+  constexpr double slack = 1.01, least = 0.5;  // a measurement may read so much high, as in `hardware check`
+  const MemoryLevel* hbm = hardware.level(LevelId::hbm);
+  if (!hbm || !hbm->bandwidth_bytes_per_second) return {};
+  const double stated = hbm->bandwidth_bytes_per_second->value;
+  const MeasuredRates::Value none, &read = hardware.measured ? hardware.measured->hbm.read : none;
+  for (const auto& [name, value] : {std::pair<const char*, const MeasuredRates::Value&>{"measured.hbm.read", read},
+                                    {"levels.hbm.measured_bandwidth", hbm->measured_bandwidth_bytes_per_second}})
+    if (value && (value->value > stated * slack || value->value < stated * least))
+      return fmt::format(
+          "levels.hbm.bandwidth of {} is {:.4g} GB/s and {} {:.4g} GB/s: times use the measured one; change both, or "
+          "give --basis derived, which starts from the datasheet",
+          hardware.id, stated / 1e9, name, value->value / 1e9);
+  return {};
+}
+
 std::vector<ComputedProduct> computed_products(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
   std::vector<ComputedProduct> all;
   if (!plan.assumed) return all;

@@ -14,6 +14,10 @@ std::string host_text(const Prediction& prediction);
 // One line on spilled registers: their bytes, or a warning that traffic or time leave them out. Empty: none spill.
 std::string spill_text(const Prediction& prediction);
 
+// Where the measured bandwidth of HBM contradicts the datasheet's: above it, or below half of it. The line says which
+// one times use. Empty: they agree, or one is missing.
+std::string bandwidth_text(const HardwareProfile& hardware);
+
 // A product of an assumed implementation: the format of its matrix instructions, why it is another one than its
 // operands' (empty: it is not), and the operands that threads convert.
 struct ComputedProduct {

@@ -99,6 +99,9 @@ void check_tile(const Plan& plan, const Point& point, std::vector<std::string>& 
 }
 
 void check_launch(const HardwareProfile& hardware, const Point& point, std::vector<std::string>& found) {
+  if (const auto& held = hardware.max_warps_per_unit; held && point.warps > held->value)
+    found.push_back(fmt::format("a block has {} warps; {} holds at most {} in one {}", point.warps, hardware.id,
+                                held->value, hardware.unit_name));
   if (!hardware.max_threads_per_block || !hardware.warp_size) return;
   const std::int64_t threads = point.warps * hardware.warp_size->value, most = hardware.max_threads_per_block->value;
   if (threads > most)

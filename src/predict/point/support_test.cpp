@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -78,6 +79,23 @@ TEST_CASE("kernels of this project refuse batches and heads that a grid cannot h
     CHECK_FALSE(refused(65535, 65535));
     CHECK(refused(65536, 1));
     CHECK(refused(1, 65536));
+  }
+}
+
+TEST_CASE("a block with more warps than a multiprocessor holds does not run, whatever its threads") {
+  const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
+  HardwareProfile small = gpu("l40s");
+  Point point = default_point(plan);
+  for (const std::int64_t warps : {1, 4, 8}) {
+    point.warps = warps;
+    for (const std::int64_t held : {1, 4, 7, 48}) {
+      small.max_warps_per_unit->value = held;
+      const auto found = unsupported(plan, small, point);
+      const bool says = std::any_of(found.begin(), found.end(), [](const std::string& reason) {
+        return reason.find("holds at most") != std::string::npos;
+      });
+      CHECK(says == (warps > held));
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "hardware/changes.h"
+#include "request/crossed.h"
 #include "request/option_specs.h"
 #include "request/sweep/axis_values.h"
 
@@ -75,6 +76,12 @@ std::optional<ChoiceAxis> read_choice_axis(const std::string& text) {
     return std::nullopt;
   const bool numbers = name.starts_with("size.") || name.starts_with("set.");
   ChoiceAxis axis{.name = name, .values = parse_choices(text.substr(equals + 1), numbers)};
+  if (name == "hardware") {
+    std::vector<std::string> gpus;
+    for (const std::string& given : axis.values)
+      for (std::string& gpu : gpus_named(given)) gpus.push_back(std::move(gpu));
+    axis.values = std::move(gpus);
+  }
   std::set<std::string> seen;
   for (const std::string& value : axis.values) {
     if (value.empty()) refuse("--axis", fmt::format("'{}' holds an empty value", text));

@@ -173,6 +173,12 @@ TEST_CASE("--where leaves exactly the points for which it holds, in their order,
     CHECK(found == wanted);
   }
   CHECK(message_of(with(swept, "where", "kv_len >= 2k and keys > 3")).find("'keys' is no size") != std::string::npos);
+  CHECK(message_of(with(swept, "where", "kv_len / 0 > 1")).find("divides by zero") != std::string::npos);
+  const SweepGrid undefined(options_of(with(swept, "where", "kv_len / (q_len - 256) > 1")));
+  int answered = 0;
+  CHECK_THROWS_WITH_AS(each_point(undefined, [&](const SweptPoint&) { ++answered; }),
+                       doctest::Contains("is no finite number at kv_len 128, q_len 256"), InputError);
+  CHECK(answered == 0);
 }
 
 TEST_CASE("a combination that predict refuses keeps its points with the reason, unless predict refuses all") {

@@ -82,7 +82,11 @@ WhereCondition::Values::Values(const WhereCondition& where) : where_(where) {
 
 bool WhereCondition::Values::wants(const Sweep& sweep, const Point& point) {
   for (std::size_t i = 0; i < slots_.size(); ++i) *slots_[i] = value_of(where_.names_[i], sweep, point);
-  return where_.condition_.holds(sizes_);
+  try {
+    return where_.condition_.holds(sizes_);
+  } catch (const InputError& error) {
+    refuse("--where", error.diagnostics().front().message);
+  }
 }
 
 }  // namespace tilescope
