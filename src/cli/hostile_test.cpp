@@ -48,7 +48,7 @@ TEST_CASE("a record with one wrong value is refused by its line, and predicted f
       {R"(s/"tile":{"q":[0-9]*/"tile":{"q":96/)", "point: kernel 'fused_mma' has no tile 96x"},
       {R"(s/"warps":[0-9]*/"warps":0/)", "point.warps: is 0: kernel 'fused_mma' is built for"},
       {R"(s/_len":[0-9]*/_len":1099511627776/g)", "point: a count exceeds 2^63 - 1"},
-      {R"(s/"experiment":"main"/"experiment":"\\ud800"/)", "is not complete JSON"},
+      {R"(s/"experiment":"main"/"experiment":"\\ud800"/)", "is no JSON from here on"},
       {R"(s/"experiment":"main"/"experiment":"..\/main"/)", "experiment: may have letters"}};
   for (const auto& [sed, message] : wrong) {
     CAPTURE(sed);

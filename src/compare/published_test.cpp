@@ -68,7 +68,7 @@ TEST_CASE("published rows that were printed give the error bars of the predicted
   CHECK_THROWS_WITH_AS(read_published_results(file), doctest::Contains("has printed: key 'tables' not found"),
                        InputError);
   std::ofstream(file) << "{\n  \"tables\": [}";
-  CHECK_THROWS_WITH_AS(read_published_results(file), doctest::Contains("json:2:14: error: is not complete JSON"),
+  CHECK_THROWS_WITH_AS(read_published_results(file), doctest::Contains("json:2:14: error: is no JSON from here on"),
                        InputError);
   std::filesystem::remove(file);
 }

@@ -6,7 +6,6 @@
 
 #include "base/contains.h"
 #include "base/text.h"
-#include "network/unread_keys.h"
 
 namespace tilescope {
 namespace {

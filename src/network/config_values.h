@@ -47,4 +47,10 @@ class ConfigValues {
   std::vector<Diagnostic> findings_;
 };
 
+// Whether a key says that the model's layers differ: judged by its words and its value, because configurations of new
+// architectures bring new keys: "attn_layer_period": 8, "linear_num_key_heads": 16, any list with a value for each of
+// `layers` layers. A value that makes no difference (null, false, 0, an empty list, every first layer, as many as there
+// are) says nothing.
+bool says_layers_differ(const std::string& key, const nlohmann::json& value, std::int64_t layers);
+
 }  // namespace tilescope

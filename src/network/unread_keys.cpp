@@ -1,5 +1,4 @@
-#include "network/unread_keys.h"
-
+// Keys of a configuration that no quantity reads although they say that the model's layers differ.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "network/config_values.h"
 
 namespace tilescope {
 namespace {
