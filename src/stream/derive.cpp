@@ -137,15 +137,19 @@ class Derivation {
       if (alone) kept = term.constant * kept;
       else moved = term.constant * moved;
       const std::string name = alone ? fold.name : fmt::format("{}_{}", fold.name, reasons.size());
-      const bool repaired = !term.streamed_exponent.is_number(0);
-      const std::size_t at =
-          variable(fold, name, simplify(kept), repaired ? term.folded_exponent : Expression::number(0));
+      const std::size_t at = variable(fold, name, simplify(kept), repaired_exponent(term));
       value = value + Expression::array(witness_.state[at].name) * over_state(fold.name, moved);
       parts.push_back(witness_.state[at].name);
       reasons.push_back(reason(witness_.state[at], simplify(kept), simplify(moved)));
     }
     add_assumptions(form.assumptions);
     record(fold, rank, value, fmt::format("{}: {}", fold.name, join(reasons, "; ")), std::move(parts));
+  }
+
+  // The part of the exponential inside kept() that depends on folds. Without a streamed exponent the exponential is in
+  // moved(), which the finaliser applies once.
+  static Expression repaired_exponent(const SeparableTerm& term) {
+    return term.streamed_exponent.is_number(0) ? Expression::number(0) : term.folded_exponent;
   }
 
   std::string reason(const StateVariable& made, const Expression& kept, const Expression& moved) const {
@@ -178,7 +182,7 @@ class Derivation {
                             "part that does not, or a product with a positive factor");
     const SeparableTerm& term = single->terms[0];
     const Expression kept = simplify(term.constant * term.kept());
-    const std::size_t at = variable(fold, fold.name, kept, term.folded_exponent);
+    const std::size_t at = variable(fold, fold.name, kept, repaired_exponent(term));
     add_assumptions(single->assumptions);
     record(fold, 1, Expression::array(witness_.state[at].name) * over_state(fold.name, term.moved()),
            fmt::format("{}: {}", fold.name, reason(witness_.state[at], kept, simplify(term.moved()))),

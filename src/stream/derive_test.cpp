@@ -192,6 +192,17 @@ TEST_CASE("max and min take the additive form, or a factor that is certainly pos
   check_runs(scaled, repaired);
 }
 
+TEST_CASE("a positive factor without a streamed exponent is applied once to an extremum, at the end") {
+  for (const FoldKind kind : {FoldKind::max, FoldKind::min}) {
+    const Cascade cascade{
+        "x", {"X", "Y"}, {}, {sum_of("mu", "X"), {"s", kind, formula("X*exp(mu)*Y"), ""}}, {output("s", "s")}};
+    const Witness witness = accepted(cascade);
+    CHECK(witness.kind == Witness::Kind::monoid);
+    CHECK(lines_of(witness, "final") == Lines{"s = s*exp(mu)"});
+    check_runs(cascade, witness);
+  }
+}
+
 TEST_CASE("plain sums and products are monoids: a contraction, a backward pass, a product") {
   // The folds that stream by themselves: contraction with B = +; in pyncd's registry sums (+), max, product.
   const Cascade matmul{"k", {"A", "B"}, {}, {sum_of("C", "A*B")}, {output("C", "C")}};
