@@ -22,13 +22,19 @@ using Replacements = std::map<std::string, Expression, std::less<>>;
 // Larger than any practical cascade. The limit stops expressions that use one another from growing exponentially.
 constexpr std::size_t longest_value = 5000;  // nodes
 
-bool provably_positive(const Expression& e) {
+using NameSet = std::set<std::string, std::less<>>;
+
+// `known`: names that are positive.
+bool provably_positive(const Expression& e, const NameSet& known) {
+  const auto positive = [&](const Expression& operand) { return provably_positive(operand, known); };
   const auto operands = e.operands();
-  const bool all = !operands.empty() && std::all_of(operands.begin(), operands.end(), provably_positive);
+  const bool all = !operands.empty() && std::all_of(operands.begin(), operands.end(), positive);
   if (e.kind() == Kind::number) return e.value() > 0;
+  if (e.kind() == Kind::array) return known.contains(e.name());
   if (e.kind() == Kind::size || e.is_call(Function::exp) || e.is_call(Function::sigmoid)) return true;
   if (e.kind() == Kind::add || e.kind() == Kind::multiply || e.kind() == Kind::divide) return all;
-  return e.is_call(Function::pow) || e.is_call(Function::square) ? provably_positive(operands[0]) : false;
+  if (e.is_call(Function::sqrt) || e.is_call(Function::rsqrt)) return all;
+  return e.is_call(Function::pow) || e.is_call(Function::square) ? positive(operands[0]) : false;
 }
 
 Expression size_to_count(const Expression& e, const std::string& axis, const Expression& count) {
@@ -79,6 +85,7 @@ class Derivation {
     roles_.folds.insert(count_);
     witness_.state.push_back({.name = count_, .fold = count_, .contribution = Expression::number(1)});
     known_.emplace("sum||1|", 0);
+    positive_.insert(count_);
     values_.emplace(count_, Expression::array(count_));
   }
 
@@ -109,6 +116,7 @@ class Derivation {
       derive_extremum(fold, body);
     }
     roles_.folds.insert(fold.name);
+    if (provably_positive(simplify(body), positive_)) positive_.insert(fold.name);
   }
 
   std::string fold_in(const Expression& body) const {
@@ -176,7 +184,8 @@ class Derivation {
     }
     const auto product = separate(body, roles_);
     const auto* single = std::get_if<SeparableForm>(&product);
-    if (single == nullptr || single->terms.size() != 1 || !provably_positive(simplify(single->terms[0].moved())))
+    if (single == nullptr || single->terms.size() != 1 ||
+        !provably_positive(simplify(single->terms[0].moved()), positive_))
       refuse(fold.name, std::get<Inseparable>(form).reason +
                             "; it would have to be a sum of a part that varies and a "
                             "part that does not, or a product with a positive factor");
@@ -295,7 +304,8 @@ class Derivation {
   Replacements values_;                                      // folds over state variables
   std::map<std::string, std::size_t, std::less<>> lengths_;  // of those values, in nodes
   std::map<std::string, std::size_t> known_;                 // state variables by what they accumulate
-  std::set<std::string, std::less<>> taken_;
+  NameSet taken_;
+  NameSet positive_;  // folds whose bodies are positive: so are their sum, product and extrema of any live position
   std::string count_{};
 };
 

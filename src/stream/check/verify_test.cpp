@@ -30,9 +30,12 @@ class RandomCascade {
                             : kind < 8 ? FoldKind::max
                             : kind < 9 ? FoldKind::min
                                        : FoldKind::product;
-      const std::string text = fold == FoldKind::product                ? "1 + 0.1*" + streamed()
+      const bool positive = fold == FoldKind::sum && below(5) == 0;
+      const std::string text = fold == FoldKind::product ? "1 + 0.1*" + streamed()
+                               : positive ? pick({"exp(0.5*S)", "sigmoid(V)", "exp(S - tanh(" + folded() + "))"})
                                : fold != FoldKind::sum && below(2) == 0 ? scaled()
                                                                         : body();
+      if (positive) positive_.push_back(name);
       result.folds.push_back({name, fold, formula(text), ""});
       folds_.push_back(name);
     }
@@ -68,6 +71,10 @@ class RandomCascade {
   std::string scaled() {
     const std::string s = streamed(), f = folded();
     const std::string t = "tanh(" + f + ")";
+    if (!positive_.empty() && below(3) == 0) {
+      const std::string p = positive_[random_() % positive_.size()];
+      return s + pick({"/" + p, "*sqrt(" + p + ")", "*rsqrt(" + p + ")"});
+    }
     return s + pick({"*exp(" + t + ")", "*exp(-" + t + ")", "/exp(" + t + ")", "*sigmoid(" + f + ")",
                      "*exp(" + streamed() + " - " + t + ")", "*exp(k)*exp(" + t + ")*" + streamed()});
   }
@@ -78,7 +85,7 @@ class RandomCascade {
   }
 
   std::mt19937_64& random_;
-  std::vector<std::string> folds_{};
+  std::vector<std::string> folds_{}, positive_{};  // all, and those of positive bodies
 };
 
 std::string shown(const Cascade& cascade) {
