@@ -16,7 +16,6 @@
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/output/version.h"
-#include "predict/possible.h"
 
 namespace tilescope::cli {
 namespace {
@@ -74,15 +73,13 @@ int run(const std::vector<std::string>& words) {
     return fail(ExitStatus::bad_input, fmt::format("error: {}", error.what()));
   } catch (const DeviceError& error) {
     return fail(ExitStatus::no_device, fmt::format("error: {}", error.what()));
-  } catch (const ImpossiblePrediction& error) {
-    return fail(ExitStatus::answer_no, fmt::format("error: internal: {}; please report this", error.what()));
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(ExitStatus::bad_input,
                 to_string({.file = error.path1().string(), .message = "cannot be used: " + error.code().message()}));
   } catch (const std::bad_alloc&) {
     return fail(ExitStatus::bad_input, "error: out of memory; use fewer or smaller points");
   } catch (const std::exception& error) {
-    return fail(ExitStatus::bad_input, fmt::format("error: internal: {}; please report this", error.what()));
+    return fail(ExitStatus::answer_no, fmt::format("error: internal: {}; please report this", error.what()));
   }
 }
 

@@ -86,4 +86,19 @@ std::string wrong_in(const Diagram& diagram, const std::vector<Schedule>& schedu
   return {};
 }
 
+std::variant<std::string, NoProgram> wrong_result_of(const Schedule& schedule) {
+  const auto built = programs_of({schedule});
+  if (const auto* none = std::get_if<NoProgram>(&built)) return *none;
+  const auto& kernels = std::get<std::vector<KernelProgram>>(built);
+  std::vector<Mask> masks{Mask{}};
+  if (schedule.source.guard) masks.push_back(*parse_mask("causal"));
+  for (const Mask& mask : masks) {
+    const SmallCase small = small_case(schedule.source, mask, 18);
+    const CaseResult result = run_case(schedule.source, kernels, small);
+    if (!result.failure.empty())
+      return fmt::format("{} (with {})", result.failure, sizes_text(small, kernels, result.tiles));
+  }
+  return std::string();
+}
+
 }  // namespace tilescope

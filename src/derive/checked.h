@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "derive/derivation.h"
@@ -13,5 +14,9 @@ namespace tilescope {
 // Returns an empty text if everything agrees, otherwise one line with the kernel, the sizes and the difference.
 std::string wrong_in(const Diagram& diagram, const std::vector<Schedule>& kernels, const Mask& mask, int cases = 2,
                      bool alone = false);
+
+// Why the schedule's programs do not compute its diagram's operators on small random inputs, without a mask and, where
+// the diagram may be masked, causal. Empty: they compute them. `reason` of NoProgram: a kernel has no program.
+std::variant<std::string, NoProgram> wrong_result_of(const Schedule& schedule);
 
 }  // namespace tilescope

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <ctime>
+
+#include "base/test_seed.h"
 #include "base/text.h"
 #include "derive/derivation.h"
 #include "derive/random/random_diagrams.h"
@@ -154,6 +157,30 @@ TEST_CASE("nests of 2,000 random diagrams run, and those with an axis in parts")
   }
   CHECK(ran > 1000);
   CHECK(in_parts > 100);
+}
+
+TEST_CASE("a schedule's programs are run against its diagram in milliseconds, and one that differs is told") {
+  double longest = 0;
+  for (const std::string& name : shipped_names(models() + "/schedules")) {
+    CAPTURE(name);
+    const Schedule schedule = find_schedule(name, models());
+    const std::clock_t start = std::clock();
+    const auto wrong = wrong_result_of(schedule);
+    longest = std::max(longest, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    REQUIRE(std::holds_alternative<std::string>(wrong));
+    CHECK(std::get<std::string>(wrong) == "");
+  }
+  MESSAGE("longest: " << longest << " s");
+  if (times_are_judged) CHECK(longest < 0.02);
+  Schedule other = find_schedule("matmul", models());
+  Diagram& diagram = other.source;
+  Operator& product = diagram.operators.front();
+  const Array &left = diagram.array(product.inputs[0]), &right = diagram.array(product.inputs[1]);
+  product.kind = OperatorKind::reduction, product.fold = FoldKind::max;
+  product.expression = Expression::array(left.name) * Expression::array(right.name);
+  for (const AxisId axis : left.axes)
+    if (!diagram.array(product.outputs[0]).has(axis)) product.over.push_back(axis);
+  CHECK(std::get<std::string>(wrong_result_of(other)).find(" where the diagram says ") != std::string::npos);
 }
 
 }  // namespace tilescope::derive_checked_test

@@ -10,6 +10,7 @@
 
 #include "derive/kernel_problem.h"
 #include "derive/nests/named.h"
+#include "stream/check/verify.h"
 
 namespace tilescope {
 
@@ -57,14 +58,15 @@ struct NamedDerivation {
 
 struct Derivation {
   DeriveRequest request{};
-  Primitives primitives{};  // the primitives of the diagram
-  FusedKernel whole{};      // all operators in one kernel
-  std::map<AxisId, Streamability> axes{};
+  Primitives primitives{};                  // the primitives of the diagram
+  FusedKernel whole{};                      // all operators in one kernel
+  std::map<AxisId, Streamability> axes{};   // an axis whose witness failed on random streams is refused
+  std::map<AxisId, Verification> proofs{};  // of folded axes: their witnesses on random streams
   Fusions fusions{};
   std::size_t kernels_ranked = 0, nests_considered = 0, nests_legal = 0, nests_kept = 0;
   bool nests_complete = true;
   std::vector<RankedFusion> ranked{};  // best first; each one passed the check of derive/checked.h
-  std::vector<std::string> errors{};   // internal errors: schedules that failed the check; they are not ranked
+  std::vector<std::string> errors{};   // internal errors: witnesses and schedules that failed their check
   std::vector<NamedDerivation> named{};
   double compulsory = 0;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 
 #include "base/test_seed.h"
 #include "base/text.h"
@@ -68,6 +70,31 @@ TEST_CASE("sinks and a window under one softmax are one kernel that streams the 
   const AxisId keys = *derivation.primitives.diagram.find_axis("x");
   CHECK(std::any_of(best.kernels.front().loops.begin(), best.kernels.front().loops.end(),
                     [&](const AxisLoop& loop) { return loop.axis == keys && loop.partition == Partition::stream; }));
+}
+
+TEST_CASE("a stream that fails on random streams is an error and refused, and no equations of it are shown") {
+  // 41 moments of a 40th power cancel: in double precision what is streamed is not the fold.
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "tilescope_moments_cancel.yaml";
+  std::ofstream(file) << R"yaml(schema: tilescope/diagram/1
+diagram: cancels
+summary: a high central moment
+sizes: {a: 8, b: 64}
+axes: {a: {size: a}, b: {size: b}}
+arrays:
+  X: {axes: [a, b], role: input, dtype: x}
+  mu: {axes: [a], role: interior, dtype: l}
+  s: {axes: [a], role: output, dtype: l}
+operators:
+  - {name: mean, kind: reduction, fold: sum, over: [b], expression: X, outputs: [mu]}
+  - {name: moment, kind: reduction, fold: sum, over: [b], expression: "pow(X - mu, 40)", outputs: [s]}
+)yaml";
+  const Derivation derivation = derive({.diagram = load_diagram(file)}, models() + "/none");
+  std::filesystem::remove(file);
+  const Streamability& stream = derivation.axes.at(*derivation.primitives.diagram.find_axis("b"));
+  CHECK(stream.kind == Streamability::Kind::refused);
+  CHECK(!stream.witness);
+  REQUIRE(!derivation.errors.empty());
+  CHECK(derivation.errors.front().starts_with("stream over b: on random streams the derived algorithm differs"));
 }
 
 }  // namespace tilescope::self_check_test

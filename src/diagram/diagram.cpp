@@ -219,9 +219,11 @@ std::vector<AxisId> input_axes(const Diagram& diagram, const Operator& op) {
 void check_shape(const Node& node, const Diagram& diagram, const Operator& op) {
   std::vector<AxisId> axes = input_axes(diagram, op);
   const auto remove = [&](AxisId axis) { axes.erase(std::remove(axes.begin(), axes.end(), axis), axes.end()); };
+  std::set<AxisId> folded;
   for (const AxisId axis : op.over) {
-    if (!contains(axes, axis))
-      node["over"].report(fmt::format("no input has axis '{}'", diagram.axes[index(axis)].name));
+    const std::string& name = diagram.axes[index(axis)].name;
+    if (!folded.insert(axis).second) node["over"].report(fmt::format("'{}' is listed twice", name));
+    else if (!contains(axes, axis)) node["over"].report(fmt::format("no input has axis '{}'", name));
     remove(axis);
   }
   for (std::size_t i = 0; i < op.outputs.size(); ++i) {

@@ -290,6 +290,8 @@ TEST_CASE("a view refers to an input that is declared before it") {
 TEST_CASE("a reduction folds axes that its inputs have") {
   CHECK(finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b, c], expression: A, outputs: [B]}]"}) ==
         "7:57: error: operators[0].over: no input has axis 'c'");
+  CHECK(finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b, b], expression: A, outputs: [B]}]"}) ==
+        "7:57: error: operators[0].over: 'b' is listed twice");
   CHECK(finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [], expression: A, outputs: [B]}]"}) ==
         "7:57: error: operators[0].over: is an empty list; a reduction folds at least one axis");
 }

@@ -37,7 +37,8 @@ class Parser {
   // The text at the current position for a message: a whole word or number, else one byte.
   std::string found() const {
     if (at_ >= text_.size()) return "found the end";
-    return "found " + shown_text(text_.substr(at_, std::max<std::size_t>(1, word_length())));
+    return "found " +
+           shown_text(text_.substr(at_, std::max({std::size_t{1}, word_length(), utf8_length(text_.substr(at_))})));
   }
 
   std::size_t word_length() const {

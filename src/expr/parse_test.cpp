@@ -60,6 +60,7 @@ TEST_CASE("a wrong expression is refused with its place, what was expected and w
   check("010", 0, "expected a finite decimal number such as 2, 0.5 or 1e-3 at character 1, found '010'");
   check("1e999", 0, "expected a finite decimal number such as 2, 0.5 or 1e-3 at character 1, found '1e999'");
   check("a ^ 2", 2, "expected an operator or the end at character 3, found '^'");
+  check("a + β", 4, "expected a number, name or '(' at character 5, found 'β'");
   check("a + \x01", 4, "expected a number, name or '(' at character 5, found '\\x01'");
 }
 

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <stdexcept>
 
 #include "base/contains.h"
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "derive/checked.h"
 #include "derive/nests/why_not.h"
 #include "predict/point/plan.h"
 #include "request/read_point.h"
@@ -29,6 +31,21 @@ Plan plan_on_diagram(const std::string& schedule, const std::string& diagram) {
     refuse("--diagram", fmt::format("schedule '{}' does not fit diagram '{}': {}: {}; give another --schedule",
                                     schedule, diagram, first.path, first.message));
   }
+}
+
+// Shipped schedules on their own diagrams are legal and compute them: tests run them.
+void refuse_wrong(const Schedule& schedule) {
+  const auto cannot = [&](const std::string& why) {
+    refuse("--schedule",
+           fmt::format("'{}' cannot run on diagram '{}': {}; choose another schedule, derive lists the legal ones",
+                       schedule.name, schedule.diagram.name, why));
+  };
+  if (const std::string why = illegal(schedule); !why.empty()) cannot("kernel " + why);
+  const auto wrong = wrong_result_of(schedule);
+  if (const auto* none = std::get_if<NoProgram>(&wrong)) cannot(none->reason);
+  if (const auto& difference = std::get<std::string>(wrong); !difference.empty())
+    throw std::logic_error(fmt::format("the program of schedule '{}' does not compute diagram '{}': {}", schedule.name,
+                                       schedule.diagram.name, difference));
 }
 
 }  // namespace
@@ -73,12 +90,7 @@ Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                        kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *given_pass,
                        kernel ? "kernel" : "schedule"));
   const bool own_file = schedule && !contains(shipped_names(data_directory() / "models" / "schedules"), *schedule);
-  if (diagram || own_file)  // shipped schedules are legal on their own diagrams
-    if (const std::string why = illegal(plan.schedule); !why.empty())
-      refuse("--schedule",
-             fmt::format(
-                 "'{}' cannot run on diagram '{}': kernel {}; choose another schedule, derive lists the legal ones",
-                 plan.schedule.name, plan.schedule.diagram.name, why));
+  if (diagram || own_file) refuse_wrong(plan.schedule);
   apply_sizes(plan.schedule.diagram, options.all("size"));
   return plan;
 }

@@ -7,7 +7,10 @@
 
 #include "base/data_directory.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "derive/symbolic/counted.h"
+#include "predict/explain/because.h"
+#include "predict/explain/formula_value.h"
 #include "request/answer.h"
 #include "request/compared.h"
 #include "request/searched.h"
@@ -35,11 +38,25 @@ std::map<std::string, std::int64_t> predicted_bytes(const Answer& answered) {
   return bytes;
 }
 
+// How many formulas of sizes and tiles only the loads of inputs have; each evaluates to the bytes of its term.
+int check_formulas(const Answer& answered) {
+  const Diagram& diagram = answered.plan.schedule.diagram;
+  const FormulaNames names = sizes_of(diagram, answered.point.workload);
+  int checked = 0;
+  const Json answer = answered.json();
+  for (const Json& term : answer["terms"]) {
+    if (term["boundary"] != "l2" || term["direction"] != "read" || !term["array"].is_string()) continue;
+    const auto id = diagram.find_array(term["array"].get<std::string>());
+    if (id && diagram.array(*id).role == ArrayRole::input) checked += check_formula(term, names, answered.point.warps);
+  }
+  return checked;
+}
+
 }  // namespace
 
 TEST_CASE("every shipped diagram is derived, saved and predicted on GPUs of all kinds, with the counts of derive") {
   const TemporaryDirectory directory("saved");
-  int predictions = 0;
+  int predictions = 0, formulas = 0;
   for (const std::string& name : shipped_names(data_directory() / "models" / "diagrams")) {
     if (name == "attention_sink_window") continue;  // takes seconds
     CAPTURE(name);
@@ -74,11 +91,55 @@ TEST_CASE("every shipped diagram is derived, saved and predicted on GPUs of all 
           return text;
         };
         CHECK(shown(predicted_bytes(answered)) == shown(counted_bytes(answered)));
+        formulas += check_formulas(answered);
         ++predictions;
       }
     }
   }
   CHECK(predictions > 100);
+  CHECK(formulas > 300);
+}
+
+TEST_CASE("the formula of an array that is read only once a stream is complete leaves out the steps of the stream") {
+  const TemporaryDirectory directory("awaited");
+  const std::string diagram_file = directory.path() / "linear.yaml", file = directory.path() / "saved.yaml";
+  write_file(diagram_file, R"(schema: tilescope/diagram/1
+diagram: linear
+summary: attention without a softmax, keys and values first
+axes: {b: {size: batch}, h: {size: heads_kv}, q: {size: q_len}, x: {size: kv_len}, d: {size: d_qk}, e: {size: d_v}}
+arrays:
+  Q: {axes: [b, h, q, d], role: input, dtype: q}
+  K: {axes: [b, h, x, d], role: input, dtype: k}
+  V: {axes: [b, h, x, e], role: input, dtype: v}
+  KV: {axes: [b, h, d, e], role: interior, dtype: acc}
+  O: {axes: [b, h, q, e], role: output, dtype: o}
+operators:
+  - {name: kv, kind: contraction, inputs: [K, V], outputs: [KV]}
+  - {name: nu, kind: contraction, inputs: [Q, KV], outputs: [O]}
+)");
+  const Derivation derivation =
+      derive({.diagram = load_diagram(diagram_file), .workload = {1, 1, 1, 8192, 8192, 128, 128}, .ranked = 4},
+             data_directory() / "none");
+  int formulas = 0, late = 0;
+  for (std::size_t rank = 0; rank < derivation.ranked.size(); ++rank) {
+    CAPTURE(rank);
+    std::string yaml = saved_schedule(derivation, rank, "saved", data_directory() / "models").yaml;
+    const std::size_t named = yaml.find("diagram: ");
+    yaml.replace(named, yaml.find('\n', named) - named, "diagram: " + diagram_file);
+    write_file(file, yaml);
+    Options options;
+    for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{
+             {"hardware", "h200_sxm"}, {"schedule", file}, {"l2", "closed"}, {"q-len", "8k"}, {"head-dim", "128"}})
+      options = options.with(option, value);
+    const Answer answered = answer(options);
+    formulas += check_formulas(answered);
+    for (const Term& term : answered.prediction.terms)
+      if (term.array >= 0 && term.boundary == Boundary::l2 &&
+          answered.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name == "Q")
+        late += join(because(answered.plan, answered.point, term), "; ").find("x:stream") == std::string::npos;
+  }
+  CHECK(formulas > 3);
+  CHECK(late > 0);
 }
 
 }  // namespace tilescope::request_saved_schedule_test

@@ -22,13 +22,19 @@ using Replacements = std::map<std::string, Expression, std::less<>>;
 // Larger than any practical cascade. The limit stops expressions that use one another from growing exponentially.
 constexpr std::size_t longest_value = 5000;  // nodes
 
-bool provably_positive(const Expression& e) {
+using NameSet = std::set<std::string, std::less<>>;
+
+// `known`: names that are positive.
+bool provably_positive(const Expression& e, const NameSet& known) {
+  const auto positive = [&](const Expression& operand) { return provably_positive(operand, known); };
   const auto operands = e.operands();
-  const bool all = !operands.empty() && std::all_of(operands.begin(), operands.end(), provably_positive);
+  const bool all = !operands.empty() && std::all_of(operands.begin(), operands.end(), positive);
   if (e.kind() == Kind::number) return e.value() > 0;
+  if (e.kind() == Kind::array) return known.contains(e.name());
   if (e.kind() == Kind::size || e.is_call(Function::exp) || e.is_call(Function::sigmoid)) return true;
   if (e.kind() == Kind::add || e.kind() == Kind::multiply || e.kind() == Kind::divide) return all;
-  return e.is_call(Function::pow) || e.is_call(Function::square) ? provably_positive(operands[0]) : false;
+  if (e.is_call(Function::sqrt) || e.is_call(Function::rsqrt)) return all;
+  return e.is_call(Function::pow) || e.is_call(Function::square) ? positive(operands[0]) : false;
 }
 
 Expression size_to_count(const Expression& e, const std::string& axis, const Expression& count) {
@@ -79,6 +85,7 @@ class Derivation {
     roles_.folds.insert(count_);
     witness_.state.push_back({.name = count_, .fold = count_, .contribution = Expression::number(1)});
     known_.emplace("sum||1|", 0);
+    positive_.insert(count_);
     values_.emplace(count_, Expression::array(count_));
   }
 
@@ -109,6 +116,7 @@ class Derivation {
       derive_extremum(fold, body);
     }
     roles_.folds.insert(fold.name);
+    if (provably_positive(simplify(body), positive_)) positive_.insert(fold.name);
   }
 
   std::string fold_in(const Expression& body) const {
@@ -137,15 +145,19 @@ class Derivation {
       if (alone) kept = term.constant * kept;
       else moved = term.constant * moved;
       const std::string name = alone ? fold.name : fmt::format("{}_{}", fold.name, reasons.size());
-      const bool repaired = !term.streamed_exponent.is_number(0);
-      const std::size_t at =
-          variable(fold, name, simplify(kept), repaired ? term.folded_exponent : Expression::number(0));
+      const std::size_t at = variable(fold, name, simplify(kept), repaired_exponent(term));
       value = value + Expression::array(witness_.state[at].name) * over_state(fold.name, moved);
       parts.push_back(witness_.state[at].name);
       reasons.push_back(reason(witness_.state[at], simplify(kept), simplify(moved)));
     }
     add_assumptions(form.assumptions);
     record(fold, rank, value, fmt::format("{}: {}", fold.name, join(reasons, "; ")), std::move(parts));
+  }
+
+  // The part of the exponential inside kept() that depends on folds. Without a streamed exponent the exponential is in
+  // moved(), which the finaliser applies once.
+  static Expression repaired_exponent(const SeparableTerm& term) {
+    return term.streamed_exponent.is_number(0) ? Expression::number(0) : term.folded_exponent;
   }
 
   std::string reason(const StateVariable& made, const Expression& kept, const Expression& moved) const {
@@ -172,13 +184,14 @@ class Derivation {
     }
     const auto product = separate(body, roles_);
     const auto* single = std::get_if<SeparableForm>(&product);
-    if (single == nullptr || single->terms.size() != 1 || !provably_positive(simplify(single->terms[0].moved())))
+    if (single == nullptr || single->terms.size() != 1 ||
+        !provably_positive(simplify(single->terms[0].moved()), positive_))
       refuse(fold.name, std::get<Inseparable>(form).reason +
                             "; it would have to be a sum of a part that varies and a "
                             "part that does not, or a product with a positive factor");
     const SeparableTerm& term = single->terms[0];
     const Expression kept = simplify(term.constant * term.kept());
-    const std::size_t at = variable(fold, fold.name, kept, term.folded_exponent);
+    const std::size_t at = variable(fold, fold.name, kept, repaired_exponent(term));
     add_assumptions(single->assumptions);
     record(fold, 1, Expression::array(witness_.state[at].name) * over_state(fold.name, term.moved()),
            fmt::format("{}: {}", fold.name, reason(witness_.state[at], kept, simplify(term.moved()))),
@@ -291,7 +304,8 @@ class Derivation {
   Replacements values_;                                      // folds over state variables
   std::map<std::string, std::size_t, std::less<>> lengths_;  // of those values, in nodes
   std::map<std::string, std::size_t> known_;                 // state variables by what they accumulate
-  std::set<std::string, std::less<>> taken_;
+  NameSet taken_;
+  NameSet positive_;  // folds whose bodies are positive: so are their sum, product and extrema of any live position
   std::string count_{};
 };
 

@@ -203,6 +203,41 @@ TEST_CASE("max and min take the additive form, or a factor that is certainly pos
   check_runs(scaled, repaired);
 }
 
+TEST_CASE("a fold of a positive body is positive, so an extremum may be divided by it") {
+  // The largest probability of a softmax.
+  const Cascade probability{
+      "x", {"S"}, {}, {max_of("m", "S"), sum_of("z", "exp(S - m)"), max_of("p", "exp(S - m)/z")}, {output("p", "p")}};
+  const Witness witness = accepted(probability);
+  CHECK(lines_of(witness, "body").back() == "p' = max(p*exp(m - m'), max over x of exp(S - m'))");
+  CHECK(lines_of(witness, "final") == Lines{"p = p/z"});
+  check_runs(probability, witness);
+  for (const FoldKind kind : {FoldKind::sum, FoldKind::max, FoldKind::min, FoldKind::product}) {
+    const auto divided = [&](const char* body) {
+      return Cascade{"x",
+                     {"S", "V"},
+                     {},
+                     {{"r", kind, formula(body), ""}, sum_of("z", "2*sqrt(r)"), max_of("y", "V/z")},
+                     {output("y", "y")}};
+    };
+    check_runs(divided("sigmoid(S) + 0.5"), accepted(divided("sigmoid(S) + 0.5")));
+    CHECK(refused(divided("S")).fold == "y");
+    CHECK(refused(divided("square(S)")).fold == "y");
+  }
+  const Cascade counted{"x", {"S"}, {}, {sum_of("mu", "S"), max_of("y", "S/size(x)")}, {output("y", "y")}};
+  check_runs(counted, accepted(counted));
+}
+
+TEST_CASE("a positive factor without a streamed exponent is applied once to an extremum, at the end") {
+  for (const FoldKind kind : {FoldKind::max, FoldKind::min}) {
+    const Cascade cascade{
+        "x", {"X", "Y"}, {}, {sum_of("mu", "X"), {"s", kind, formula("X*exp(mu)*Y"), ""}}, {output("s", "s")}};
+    const Witness witness = accepted(cascade);
+    CHECK(witness.kind == Witness::Kind::monoid);
+    CHECK(lines_of(witness, "final") == Lines{"s = s*exp(mu)"});
+    check_runs(cascade, witness);
+  }
+}
+
 TEST_CASE("plain sums and products are monoids: a contraction, a backward pass, a product") {
   // The folds that stream by themselves: contraction with B = +; in pyncd's registry sums (+), max, product.
   const Cascade matmul{"k", {"A", "B"}, {}, {sum_of("C", "A*B")}, {output("C", "C")}};

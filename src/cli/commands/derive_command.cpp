@@ -315,7 +315,7 @@ ExitStatus derive_diagram(const Arguments& arguments) {
             page_of(derived.derivation, request.diagram, derived.chosen ? &*derived.chosen : nullptr, sections()));
   else deliver(arguments, render_sections(sections(), style_of(arguments)));
   for (const std::string& error : derived.derivation.errors)
-    fmt::print(stderr, "tilescope: internal error: a derived schedule is wrong and is not ranked: {}\n", error);
+    fmt::print(stderr, "tilescope: internal error: {}\n", error);
   return derived.derivation.ranked.empty() || !derived.derivation.errors.empty() ? ExitStatus::answer_no
                                                                                  : ExitStatus::done;
 }

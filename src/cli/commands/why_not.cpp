@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "cli/output/output.h"
 #include "derive/nests/why_not.h"
@@ -27,7 +28,8 @@ Question read_question(const std::string& text, const Schedule& schedule) {
   const auto axis = axis_by_name(schedule, name);
   std::vector<std::string> known;
   for (const Axis& candidate : schedule.source.axes) known.push_back(candidate.name);
-  for (const Parameter& parameter : schedule.parameters) known.push_back(parameter.name);
+  for (const Parameter& parameter : schedule.parameters)
+    if (!contains(known, parameter.name)) known.push_back(parameter.name);
   if (!axis)
     refuse(fmt::format("schedule '{}' has no axis or tile '{}'{}", schedule.name, name, did_you_mean(name, known)));
   const auto asked = std::find(partitions.begin(), partitions.end(), partition);

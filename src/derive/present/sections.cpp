@@ -9,7 +9,6 @@
 #include "diagram/roles.h"
 #include "program/construct/build.h"
 #include "program/print.h"
-#include "stream/check/verify.h"
 
 namespace tilescope {
 namespace {
@@ -79,12 +78,11 @@ PageSection streams_section(const Derivation& derivation) {
     for (const FoldWitness& fold : stream.witness->folds) listing += fmt::format("  why    {}\n", fold.because);
     for (const std::string& assumption : stream.witness->assumptions)
       listing += fmt::format("  given  {}\n", assumption);
-    if (const auto cascade = cascade_along(derivation.primitives, derivation.whole.region, axis);
-        const auto* folds = std::get_if<Cascade>(&cascade)) {
-      const Verification checked = verify(*folds, *stream.witness, 20261121);
-      listing += fmt::format("  tested {} random streams against the direct folds: worst relative error {:.1e}\n",
-                             checked.runs, checked.worst());
-    }
+    if (const auto proof = derivation.proofs.find(axis); proof != derivation.proofs.end())
+      listing += proof->second.runs > 0
+                     ? fmt::format("  tested {} random streams against the direct folds: worst relative error {:.1e}\n",
+                                   proof->second.runs, proof->second.worst())
+                     : "  not tested: the folds have no finite value on random streams\n";
     if (stream.witness->compact) {
       std::vector<std::string> section_of;
       for (const auto& [state, value] : stream.witness->compact->section)

@@ -2,13 +2,13 @@
 // bytes of its term.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 
 #include "base/text.h"
 #include "predict/explain/because.h"
+#include "predict/explain/formula_value.h"
 #include "predict/explain/notes.h"
 #include "predict/explain/prediction_json.h"
 #include "predict/explain/pseudocode.h"
@@ -16,78 +16,6 @@
 
 namespace tilescope::explain_test {
 namespace {
-
-using Names = std::map<std::string, std::int64_t>;
-
-// Evaluates a formula such as "ceil(q_len/128)", "8*ceil(group/8)", "(ceil(kv_len/256) - 1)" or "2" by recursive
-// descent.
-class Evaluator {
- public:
-  Evaluator(std::string text, const Names& names) : text_(std::move(text)), names_(names) {}
-  std::int64_t value() {
-    const std::int64_t result = sum();
-    REQUIRE_MESSAGE(at_ == text_.size(), text_);
-    return result;
-  }
-
- private:
-  bool take(char c) {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    if (at_ == text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  std::int64_t sum() {
-    std::int64_t left = product();
-    while (true) {
-      if (take('+')) left += product();
-      else if (take('-')) left -= product();
-      else return left;
-    }
-  }
-  std::int64_t product() {
-    std::int64_t left = atom();
-    while (take('*')) left *= atom();
-    return left;
-  }
-  std::int64_t atom() {
-    if (take('(')) {
-      const std::int64_t inner = sum();
-      REQUIRE(take(')'));
-      return inner;
-    }
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    std::string word;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
-      word += text_[at_++];
-    REQUIRE_MESSAGE(!word.empty(), text_);
-    if (word == "ceil") {
-      REQUIRE(take('('));
-      const std::int64_t above = sum_until_slash();
-      const std::int64_t below = sum();
-      REQUIRE(take(')'));
-      return (above + below - 1) / below;
-    }
-    if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoll(word);
-    REQUIRE_MESSAGE(names_.contains(word), word);
-    return names_.at(word);
-  }
-  std::int64_t sum_until_slash() {
-    const std::int64_t above = sum();
-    REQUIRE(take('/'));
-    return above;
-  }
-
-  std::string text_;
-  const Names& names_;
-  std::size_t at_ = 0;
-};
-
-Names sizes_of(const Diagram& diagram, const Workload& workload) {
-  Names names;
-  for (const Axis& axis : diagram.axes) names[axis.size] = axis.size_in(workload);
-  return names;
-}
 
 struct Case {
   const char *schedule, *diagram;
@@ -145,26 +73,9 @@ TEST_CASE(
         CHECK(l2 == prediction.traffic.both(LevelId::l2));
         if (prediction.feasible) CHECK(seconds + prediction.time.cold_launch == doctest::Approx(prediction.time.cold));
         else CHECK(seconds == 0);
-        const Names names = sizes_of(plan.schedule.diagram, workload);
+        const FormulaNames names = sizes_of(plan.schedule.diagram, workload);
         for (const Json& term : json["terms"]) {
-          const std::string text = term["formula"].get<std::string>();
-          const std::size_t times = text.rfind(" x ");
-          if (times == std::string::npos || !text.ends_with(" B")) continue;
-          if (text.find("sum of") != std::string::npos || text.find("tensor_flop") != std::string::npos ||
-              text.find("waves") != std::string::npos || text.find("live") != std::string::npos)
-            continue;
-          std::string product = text.substr(0, times);
-          const std::size_t warps = product.find(" * warps that need it");
-          const bool by_warps = warps != std::string::npos;
-          if (by_warps) product.erase(warps);
-          const std::int64_t width = std::stoll(text.substr(times + 3)),
-                             value = Evaluator(product, names).value() * width;
-          const std::int64_t bytes = term["bytes"].get<std::int64_t>();
-          CAPTURE(text);
-          CAPTURE(term["island"]);
-          CAPTURE(term["array"]);
-          if (by_warps) CHECK((bytes == value || bytes == value * point.warps));
-          else CHECK(bytes == value);
+          if (!check_formula(term, names, point.warps)) continue;
           kinds.insert(term["boundary"].get<std::string>() + term["direction"].get<std::string>());
           ++evaluated;
         }

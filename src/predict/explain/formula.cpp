@@ -156,7 +156,7 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
       term.boundary == Boundary::smem || (loaded && copied_in_bulk(bound, id) && in_shared_memory(bound, id));
   const bool dram = beyond_l2(term.boundary);
   const bool stored = stores(bound, id), once = dram && (term.fits_cache || !stored);
-  const Nest& nest = stored ? bound.leaving(id) : bound.nest;
+  const Nest nest = bound.seen_by(id, stored ? bound.leaving(id) : bound.nest);
   Factors found = factors_of(bound, nest, array, once ? distinct_loop(bound, nest, array) : term.last_loop, whole);
   std::string text;
   if (stored) {

@@ -30,7 +30,13 @@ class RandomCascade {
                             : kind < 8 ? FoldKind::max
                             : kind < 9 ? FoldKind::min
                                        : FoldKind::product;
-      result.folds.push_back({name, fold, formula(fold == FoldKind::product ? "1 + 0.1*" + streamed() : body()), ""});
+      const bool positive = fold == FoldKind::sum && below(5) == 0;
+      const std::string text = fold == FoldKind::product ? "1 + 0.1*" + streamed()
+                               : positive ? pick({"exp(0.5*S)", "sigmoid(V)", "exp(S - tanh(" + folded() + "))"})
+                               : fold != FoldKind::sum && below(2) == 0 ? scaled()
+                                                                        : body();
+      if (positive) positive_.push_back(name);
+      result.folds.push_back({name, fold, formula(text), ""});
       folds_.push_back(name);
     }
     for (const std::string& name : folds_)
@@ -60,6 +66,18 @@ class RandomCascade {
                  "sqrt(square(" + s + ")*square(" + f + "))", "log(exp(" + s + ")*(1 + square(" + f + ")))",
                  "sigmoid(" + s + " - " + f + ")"});
   }
+  // What an extremum takes: streamed values times a factor that is certainly positive, with and without a streamed
+  // exponent.
+  std::string scaled() {
+    const std::string s = streamed(), f = folded();
+    const std::string t = "tanh(" + f + ")";
+    if (!positive_.empty() && below(3) == 0) {
+      const std::string p = positive_[random_() % positive_.size()];
+      return s + pick({"/" + p, "*sqrt(" + p + ")", "*rsqrt(" + p + ")"});
+    }
+    return s + pick({"*exp(" + t + ")", "*exp(-" + t + ")", "/exp(" + t + ")", "*sigmoid(" + f + ")",
+                     "*exp(" + streamed() + " - " + t + ")", "*exp(k)*exp(" + t + ")*" + streamed()});
+  }
   std::string body() {
     std::string text = factor();
     for (int more = below(3); more > 0; --more) text += (below(4) == 0 ? " + " : "*") + factor();
@@ -67,7 +85,7 @@ class RandomCascade {
   }
 
   std::mt19937_64& random_;
-  std::vector<std::string> folds_{};
+  std::vector<std::string> folds_{}, positive_{};  // all, and those of positive bodies
 };
 
 std::string shown(const Cascade& cascade) {
@@ -111,8 +129,8 @@ bool well_scaled(const Cascade& cascade, std::uint64_t seed) {
 
 TEST_CASE("a witness of a random cascade computes the cascade for any chunks, merges and order") {
   std::mt19937_64 random(test_seed());
-  int accepted_count = 0, refused_count = 0, repaired = 0, moments = 0;
-  for (int i = 0; i < 600; ++i) {
+  int accepted_count = 0, refused_count = 0, repaired = 0, moments = 0, scaled_extrema = 0;
+  for (int i = 0; i < 900; ++i) {
     const Cascade cascade = RandomCascade(random).cascade();
     const auto result = derive_witness(cascade);
     if (std::holds_alternative<Refusal>(result)) {
@@ -128,11 +146,16 @@ TEST_CASE("a witness of a random cascade computes the cascade for any chunks, me
     ++accepted_count;
     repaired += witness.kind == Witness::Kind::state_machine;
     moments += witness.kind == Witness::Kind::moments;
+    for (std::size_t fold = 1; fold < cascade.folds.size(); ++fold) {
+      const bool extremum = cascade.folds[fold].kind == FoldKind::max || cascade.folds[fold].kind == FoldKind::min;
+      scaled_extrema += extremum && witness.folds[fold].value.kind() == Expression::Kind::multiply;
+    }
   }
   CHECK(accepted_count > 100);
   CHECK(refused_count > 40);
   CHECK(repaired > 10);
   CHECK(moments > 10);
+  CHECK(scaled_extrema > 10);
 }
 
 TEST_CASE("the derivation throws for no body, and a witness without moments or repair is exact") {
