@@ -13,11 +13,10 @@ namespace tilescope {
 std::vector<std::int64_t> shares_of_groups(const std::vector<UnitGroup>& groups, std::int64_t blocks);
 
 // The unit of block i, for i below min(blocks, resident * units), as microbenchmarks found it (`levels.l2.groups` of a
-// profile; a group's units are numbered in a row). Whole rounds of all units are started at once, as many as fit: group
-// by group, from group 1 + `start` on (a device goes on, from launch to launch, where it was) and round again, each
-// time a block to every unit of the group. The first group comes before all others, and before them again for its next
-// round as soon as it can. Blocks that make no whole round are dealt apart (shares_of_groups). Where nobody measured
-// it: round the units, one a unit.
+// profile; a group's SMs are numbered in a row). Whole rounds: groups take turns, starting at group 1 + `start` (the
+// device keeps its position between launches); each turn gives one block to every SM of the group. Group 0 is served
+// first, and again as soon as it has a free place. The last, partial round is distributed by shares_of_groups. Where it
+// was not measured: one block an SM, in the order of their numbers.
 std::vector<std::int32_t> units_of_first_blocks(const HardwareProfile& hardware, std::int64_t blocks,
                                                 std::int64_t resident, std::int64_t start = 0);
 

@@ -1,4 +1,4 @@
-// Which unit comes next: simulations of a device ask it at every event.
+// Tournament tree: the SM with the earliest event, for simulations of a device.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@ namespace tilescope {
 
 inline constexpr double no_event = std::numeric_limits<double>::infinity();
 
-// The earliest of the times that units have, one each, not negative; of equal times that of the first unit. Each pair
-// of units, of pairs and so on knows its earlier one.
+// The earliest of the SMs' times, one each, not negative; of equal times that of the first SM. Each node stores its
+// earlier child.
 class NextUnit {
  public:
   explicit NextUnit(std::size_t units) : leaves_(std::bit_ceil(units + (units == 0))), earliest_(2 * leaves_) {
@@ -27,7 +27,7 @@ class NextUnit {
     std::size_t node = leaves_ + own;
     for (earliest_[node] = {first, own}; node > 1; node /= 2, earliest_[node] = {first, own}) {
       const auto [other_time, other] = earliest_[node ^ 1];
-      // Nobody can foresee which is earlier: a choice without a branch. An odd node comes after the other.
+      // The comparison is unpredictable, so it has no branch. An odd node comes after the other.
       const std::uint64_t others = -static_cast<std::uint64_t>(other_time < first + (node & 1));
       first ^= (first ^ other_time) & others, own ^= (own ^ other) & static_cast<std::uint32_t>(others);
     }

@@ -15,7 +15,7 @@ struct BlockClocks {
   std::array<double, most_resident> step{};  // clocks of one step of each of them
   double fixed = 0;                          // clocks a block takes beside its steps, with all places taken
   double empty = -1;                         // clocks of a block without a step, which loads nothing; < 0: `fixed`
-  double oldest_first = 0;  // how far blocks of a unit do not share it evenly (0) but the oldest is served first (1)
+  double oldest_first = 0;                   // scheduling bias between resident blocks: 0 fair, 1 oldest first
 
   // A block of so many steps on a unit that always holds `resident` blocks.
   double of_block(double steps, std::int64_t resident) const;

@@ -1,10 +1,10 @@
 // Blocks that stream tiles of their own from memory and work on each: memory and units as a closed network.
 //
 // A block has a few tiles on their way and asks for the next one when it begins the next step, or when it has left a
-// buffer. What is on its way comes in no order: a piece waits for as many others as it happens to, so a block's data
-// are late now and then, and a unit whose pipes are nearly as busy as memory does not make up for it. Where blocks are
-// few steps long, or work takes nearly as long as bytes, the last blocks end well after memory has served its last
-// byte: neither bytes over bandwidth nor clocks of steps tell that, nor the greater of the two.
+// buffer. Pieces in flight are served in random order, so the latency of a tile varies, and an SM that is nearly as
+// busy as memory cannot recover from a late tile. Where blocks are few steps long, or work takes nearly as long as
+// bytes, the last blocks end well after memory has served its last byte: neither bytes over bandwidth nor clocks of
+// steps tell that, nor the greater of the two.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a simulated SM has been asked for a launch's steps, so that a synthesised program is made once.
+// Simulation requests for a launch's steps, kept so that a program is synthesised once.
 #pragma once
 
 #include <forward_list>

@@ -57,8 +57,8 @@ double steps_at_once(const BoundIsland& bound, const WaitLoads& loads) {
 }
 
 // Clocks of a wait for an array that an earlier launch has written, each step by another unit, in the block that waits
-// longest. A wait is as long as that for the farthest of its lines. Of so many blocks with so many waits each, most
-// lines are far for the one with the worst luck.
+// longest. A wait takes the latency of its farthest line. The launch ends with the block that has the most far lines:
+// the expected maximum over all blocks (normal approximation).
 double clocks_of_written(const LaunchAtSm& launch, const WaitLoads& loads, ArrayId id, double times) {
   const BoundIsland& bound = launch.bound;
   const SmRates& rates = launch.rates;
@@ -89,8 +89,7 @@ BlockWaits block_waits(const LaunchAtSm& launch) {
                  hit = from_earlier_launch(bound, *id) ? clocks_of_written(launch, loads, *id, times)
                                                        : launch.rates.l2_far;
     const double hits = std::max(busy, times * hit), fresh = std::max(busy, times * launch.rates.far_memory());
-    // The slice serves one block after the other: loads that follow of the first are under way while it serves the
-    // last.
+    // A slice serves blocks one after the other: later loads of early blocks overlap its service of late blocks.
     if (&loads != &how.loads.back() && busy > times * hit) waits.in_turn = busy;
     waits.cold += fresh + later * hits;
     waits.warm += (all_stays && from_earlier_launch(bound, *id) ? hits : fresh) + later * hits;

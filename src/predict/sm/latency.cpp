@@ -91,9 +91,9 @@ bool begin_alike(const BoundIsland& bound) {
   return !(BlockOrder::falls(bound, GridDimension::kv) ? keys.end : keys.begin).moves();
 }
 
-// Of the blocks that run at once, those that stream the same tiles. They ask for a tile at about the same time. The
-// first to ask waits for memory. The others are anywhere from beside it to where they find the tile in the L2: whoever
-// lags more catches up. Spread evenly, they wait for half of the difference.
+// Of the blocks that run at once, those that stream the same tiles. The first request of a tile waits for the memory
+// latency. The arrival of the others is uniform between that request and the tile's arrival in the L2, so their mean
+// wait is half-way between the latencies of memory and L2.
 double blocks_side_by_side(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
   if (!begin_alike(bound)) return 1;

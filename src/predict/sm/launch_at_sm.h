@@ -1,4 +1,4 @@
-// What the stages of the multiprocessor take of a launch.
+// Inputs of the SM stage: launch, rates, resident blocks and clocks.
 #pragma once
 
 #include <algorithm>
@@ -50,16 +50,15 @@ struct LaunchAtSm {
     return std::clamp<std::int64_t>(counts.occupancy.blocks_per_unit, 1, most_resident);
   }
 };
-// `clock_hz`: that a power limit leaves; 0: none does.
+// `clock_hz`: the SM clock at the power limit; 0: not limited.
 LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts, double clock_hz = 0);
 
 // Whether the profile lacks a rate that the launch's clocks need.
 bool missing_sm_rate(const LaunchAtSm& launch);
 
-// Products of threads: what a block waits for in the rounds in which it stages their operands, by Inputs. A block that
-// asks for a line that another block has asked memory for waits as long as that block. What an earlier launch wrote is
-// in one partition of the L2, so a block's warps wait for the other partition; of inputs both partitions hold copies
-// since somebody read them.
+// Products of threads: waits of a block in the rounds in which it stages their operands, by Inputs. A miss on a line
+// that is already in flight costs the full memory latency. Data that an earlier launch wrote is in one partition of the
+// L2, so a block's warps wait for the far one; inputs that were read before are in both.
 std::array<RoundWaits, 2> round_waits(const BoundIsland& bound, const LaunchCounts& counts);
 
 }  // namespace tilescope

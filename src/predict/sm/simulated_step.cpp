@@ -75,7 +75,7 @@ StepQuestion question_of(std::string symbol, std::int64_t warps, const LocalTraf
           .local_missed = missed_percent(local)};
 }
 
-// Memory, L2 and power are none of an SM's.
+// Memory, L2 and power are not simulated in an SM: their levers do not change a step.
 constexpr std::array sm_units{std::pair(Lever::smem, SmFaster::shared), std::pair(Lever::tensor, SmFaster::tensor),
                               std::pair(Lever::xu, SmFaster::xu),       std::pair(Lever::fma, SmFaster::fma),
                               std::pair(Lever::alu, SmFaster::alu),     std::pair(Lever::latency, SmFaster::latency)};

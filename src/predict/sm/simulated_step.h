@@ -9,8 +9,8 @@
 
 namespace tilescope {
 
-// What a simulated SM is asked for a step of the launch's machine code, of one resident block and copies from the L2.
-// Empty: the code is not known. `local`: of the launch.
+// Simulation request for a step of the launch's machine code: one resident block, copies from the L2. Empty: the code
+// is not known. `local`: of the launch.
 std::optional<StepQuestion> step_question(const BoundIsland& bound, const LocalTraffic& local = {});
 
 // Whether the steps can be simulated: they are a kernel's on tensor cores, and their machine code is known or the
@@ -24,9 +24,9 @@ const AskedStep& asked_step(const LaunchAtSm& launch, double steps);
 // What the steps of as many blocks as fit are asked where a unit is faster: first as it is, then by units.
 std::vector<StepQuestion> faster_steps(const LaunchAtSm& launch, double steps);
 
-// Clocks of a block by itself, 0 where its ends are not in the program: before it asks for its first copy, after its
-// last step; and all that it takes beside its steps, where threads copy, or that its warps execute beside those of a
-// tile, where it stays for further ones: the copy engine is not simulated.
+// Clocks of one block: before its first copy is issued (prologue); after its last step (epilogue); and all clocks
+// outside the steps, of a block whose threads copy, or of a tile of a persistent block. 0 where prologue and epilogue
+// are not in the program. The copy engine is not simulated.
 struct SimulatedEnds {
   double lead = 0, trail = 0, around = 0;
 };

@@ -224,7 +224,7 @@ Lowering::Scores Lowering::scores() const {
   return all;
 }
 
-// The last product is that of the step before. Who takes turns issues all products in one.
+// The last product belongs to the previous step. Warpgroups that take turns issue all products together.
 void Lowering::add_rotated(ProgramLines& all) const {
   append(all, product(s_.products.front())), append(all, product(s_.products.back()));
   if (s_.products_in_turn) all.push_back({.text = text::give_turn});

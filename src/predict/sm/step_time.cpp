@@ -21,8 +21,8 @@ double last_product_share(const BoundIsland& bound) {
   return all > 0 ? last / all : 0;
 }
 
-// A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
-// same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
+// One customer of the queueing network: a group of warps in lockstep, `together` of them a scheduler. A phase takes the
+// larger of the group's demand on the pipe, and one warp's demand plus its latency.
 Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatency& latency, double together) {
   const BoundIsland& bound = launch.bound;
   const double scheduler_clocks = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
@@ -34,8 +34,8 @@ Network customer(const LaunchAtSm& launch, const StepDemand& d, const StepLatenc
     network.delay += std::max(0.0, own - network.demand[1]);
     return network;
   }
-  // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
-  // A block's warps on a scheduler share both, between its barriers; blocks share what that leaves.
+  // Products by multiply-adds of threads: the issue slot is nearly always the bottleneck. The warps of a block share
+  // issue slots and shared memory between barriers; other blocks use the remainder.
   if (bound.how.rounds.depth > 0) {
     const Network warps{.demand = {d.smem / together, scheduler_clocks / together}, .delay = latency.between};
     return {.demand = {d.smem, scheduler_clocks},
@@ -93,10 +93,10 @@ void add_ends(const Groups& groups, const SimulatedEnds& ends, SmStep& step) {
   const BoundIsland& bound = launch.bound;
   const SmRates& rates = launch.rates;
   const bool stays = bound.how.persistent, bulk = bound.how.load().bulk, in_rounds = bound.how.rounds.depth > 0;
-  // A block begins with what its threads load and wait for, with the copy engine's description of the tensors, and with
-  // a copy from memory. One that stays asks for each further tile's queries when the last scores are done: their copy
-  // runs under the last product, or under all that its code has after the last step. All its warps wait for it, so they
-  // go through the first step together: that code shows it, where it is known.
+  // A block begins with loads by its threads, with the copy engine's tensor descriptor, and with a copy from memory. A
+  // persistent block issues the copy of the next tile's queries after the last product of scores, so that the copy
+  // overlaps the last product, or the epilogue where the code is known. All its warps wait for the queries, so their
+  // first step is in lockstep.
   const double shorter = launch.faster_by(Lever::latency), start = rates.block_start / shorter;
   double copy = 0;
   if (at_work(bound, Mechanism::block_ends)) {
@@ -105,7 +105,7 @@ void add_ends(const Groups& groups, const SimulatedEnds& ends, SmStep& step) {
   }
   const double under_last = groups.part.tensor * last_product_share(bound);
   double& fixed = step.clocks.fixed;
-  // Threads that stage operands in rounds have no copy under way before the first: a round's waits have all of it.
+  // Threads that stage operands in rounds do not prefetch: the latency is part of the waits of each round.
   const bool simulated = stays && ends.around > 0;
   fixed = simulated         ? ends.around + std::max(0.0, copy - ends.trail)
           : ends.around > 0 ? start + ends.around
@@ -113,12 +113,11 @@ void add_ends(const Groups& groups, const SimulatedEnds& ends, SmStep& step) {
                             : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
   if (!simulated && (stays || groups.customers > 1) && at_work(bound, Mechanism::first_together))
     fixed += std::max(0.0, groups.one_after_the_other() - step.clocks.step[0]);
-  // Nothing covers the first tile's copy.
+  // The copy of the first tile is not overlapped.
   if (stays) step.once = start + rates.hbm / shorter + std::min(copy, under_last);
-  // Warps that store results themselves do nothing else while these leave the unit, those of one block at about the
-  // same time. A block that stays has the copy engine ask for its next tile before it stores; after the first tiles,
-  // which all ask for at once, each asks at its own time, and what the copy engine stores leaves under the next tile,
-  // but for the last one's. Threads that copy for themselves ask when they have stored.
+  // Stores by threads: the warps of a block stall until their stores have drained. A persistent block whose tiles the
+  // copy engine loads issues the copy of its next tile before it stores; stores by the copy engine overlap the next
+  // tile, except those of the last tile. Threads that copy tiles issue the copies after their stores.
   const double stores = at_work(bound, Mechanism::leaving_bytes) && rates.local_store > 0
                             ? stored_after_steps(bound) / rates.local_store
                             : 0;

@@ -15,8 +15,8 @@ struct SmStep {
   double steps = 0;  // of all blocks
   StepDemand demand = {};
   BlockClocks clocks = {};                   // a block's step, by how many blocks share the unit
-  std::array<double, most_resident> work{};  // the same where it never waits for a tile's copy
-  double latency = 0;                        // clocks of a step in which a block that is alone on the unit does nothing
+  std::array<double, most_resident> work{};  // the same without waits for copies of tiles
+  double latency = 0;                        // idle clocks of a step of one resident block
   double once = 0;                           // clocks before the first step of a launch
   double cold_extra = 0;                     // clocks more that a block takes where the L2 is empty
   double in_turn = 0;                        // see BlockWaits

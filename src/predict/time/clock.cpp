@@ -34,8 +34,8 @@ struct Seen {
   double place, value;
 };
 
-// Where a rising function passes 0, between two places where it was seen: the nearest place found that is not above 0.
-// Chords; the end that one of them leaves where it was counts half for the next (the Illinois method).
+// Root of a rising function in a bracket, by the Illinois variant of regula falsi: the best place found with a value of
+// at most 0.
 template <class Function>
 double zero_between(Seen under, Seen over, const Function& value_at) {
   int side = 0;  // of the last place

@@ -13,17 +13,17 @@ void add_energy(const HardwareProfile& hardware, const IslandImplementation& how
                 double added_bytes, double from_memory, EnergyByItem& energy);
 
 // The highest clock at which launches that run one after the other, again and again, stay within the board's power, and
-// the power there. What an operation takes falls with the clock, for the voltage does (power.clock_exponent). `gaps`:
-// s without work in each round. `more_power` scales the limit.
+// the power there. The energy of an operation falls with the clock because the voltage falls (power.clock_exponent).
+// `gaps`: s without work in each round. `more_power` scales the limit.
 struct ClockAndPower {
   double hz = 0, watts = 0;  // watts 0: not known
 };
 ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches,
                               const EnergyByItem& energy, double gaps, double more_power = 1);
 
-// The clock of launches after a pause. The power limit takes effect later, but from the first microseconds on chips
-// fall to a clock at which they take no more than products in all SMs do at `clock.tensor_first`, or than the board
-// allows where that is more. The highest clock where a profile does not have it.
+// The clock of launches after a pause. From the first microseconds on, power is at most that of products on all SMs at
+// `clock.tensor_first`, or the board's where that is higher; the board's limit takes effect later. The highest clock
+// where the profile lacks `clock.tensor_first`.
 double first_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches, const EnergyByItem& energy);
 
 }  // namespace tilescope

@@ -37,7 +37,8 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Place
                   .busy_clocks = placed.busy,
                   .highest_hz = launch.highest_hz,
                   .memory_hz = launch.memory_hz};
-  // Of one wave, every block waits from the start; of more, the SMs that have none at the end have none for as long.
+  // One wave: all SMs with a block wait from the start. Several waves: the idle share in the tail is that without waits
+  // for memory.
   const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value;
   const bool one_wave = blocks <= units * launch.resident();
   time.held = one_wave          ? std::min(1.0, static_cast<double>(blocks) / static_cast<double>(units))
@@ -55,8 +56,8 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Place
   const double hbm = std::max(0.0, launch.memory.hbm) / launch.faster_by(Lever::hbm),
                l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / launch.faster_by(Lever::l2)});
   time.memory_seconds = std::max(hbm, l2);
-  // The ramp, where all wait for memory: beyond a kernel that only stores, whose first block's start is not the
-  // launch's here (launch_gaps.h).
+  // The ramp: time until memory reaches its full rate. It was measured relative to a kernel that only stores, so the
+  // first block's start is added here; launch_gaps.h subtracts it.
   const auto& measured = bound.hardware.measured;
   const bool known = measured && measured->hbm.ramp;
   const double ramp =
