@@ -83,14 +83,17 @@ std::int64_t group_of(const nlohmann::json& quantisation, ConfigValues& values, 
 // Returns false where the method is not known.
 bool read_quantised(const nlohmann::json& quantisation, ConfigValues& values, Network& network) {
   const auto method = quantisation.find("quant_method"), bits = quantisation.find("bits");
+  const auto integer = [&](const auto& found) {
+    return found != quantisation.end() && found->is_number_integer() ? found->template get<std::int64_t>() : 0;
+  };
   const auto is = [&](const char* name) { return method != quantisation.end() && *method == name; };
   if (is("fp8") || is("fbgemm_fp8")) {
     network.format = "fp8_e4m3";
   } else if (is("mxfp4")) {
     network.format = "mxfp4", network.only_experts = true;
-  } else if (bits != quantisation.end() && (*bits == 4 || *bits == 8)) {
+  } else if (const std::int64_t width = integer(bits); width == 4 || width == 8) {
     const std::int64_t group = group_of(quantisation, values, network);
-    network.format = (*bits == 4 ? "int4" : "int8") + (group > 0 ? fmt::format(":g{}:b2", group) : "");
+    network.format = (width == 4 ? "int4" : "int8") + (group > 0 ? fmt::format(":g{}:b2", group) : "");
   } else {
     return false;
   }

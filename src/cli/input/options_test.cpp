@@ -183,7 +183,7 @@ TEST_CASE("a tile, window width, dtype scale or --top that is negative, zero, hu
 TEST_CASE("compare takes lists and refuses empty and unknown items") {
   const std::string shape = " --workload gpt2-medium";
   check_refused("compare" + shape,
-                "error: --hardware: is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm");
+                "error: --hardware: is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm, or all");
   check_refused("compare --hardware h200_sxm," + shape, "error: --hardware: holds an empty value: 'h200_sxm,'");
   check_refused("compare --hardware ''" + shape, "error: --hardware: holds an empty value: ''");
   check_refused("compare --hardware l4,l41" + shape, "error: hardware: unknown GPU 'l41'; did you mean 'l4'?");
@@ -239,7 +239,7 @@ TEST_CASE("commands that read records refuse wrong options") {
                 "error: --recorded: is of a report of records; leave it out, or leave out the point");
   check_refused("report --q-len 4",
                 "error: --hardware: is missing: give GPUs to compare, as in --hardware "
-                "h100_sxm,h200_sxm");
+                "h100_sxm,h200_sxm, or all");
   check_refused("validate --format xml",
                 "error: --format: expected text, json, csv or md, found 'xml'; did you mean 'md'?");
 }

@@ -175,6 +175,15 @@ std::int64_t points_of(const BoundIsland& bound, int op, Axes axes, const NestSu
              : touched_values(bound.nest, sums, axes, {.whole_tiles = whole});
 }
 
+// Values over `rows` in each step in which the operator is computed: the running state of a fold is rescaled a step.
+std::int64_t row_steps(const BoundIsland& bound, int op, Axes domain, Axes rows) {
+  const std::optional<Nest> seen = nest_of_operator(bound, op);
+  Nest own = seen ? *seen : bound.nest;
+  for (int i = last_loop(own, domain) + 1; i < static_cast<int>(own.loop_count); ++i)
+    own.loops[static_cast<std::size_t>(i)].trips = 1;
+  return visited_points(own, bound.live, rows, false);
+}
+
 // As often as instructions multiply and add for it.
 std::int64_t product_points_over(const BoundIsland& bound, int op, Axes domain) {
   const auto* own = bound.how.find_product(bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)].name);
@@ -185,29 +194,29 @@ std::int64_t product_points_over(const BoundIsland& bound, int op, Axes domain) 
 void add_operator(const BoundIsland& bound, int position, Axes domain, Work& work) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& op = diagram.operators[static_cast<std::size_t>(position)];
-  const auto exponentials = [&](std::int64_t number, Axes where) {
-    work.exp = checked_add(work.exp, checked_mul(number, points_of(bound, position, where, bound.live, false)));
+  const auto exponentials = [&](std::int64_t number, std::int64_t points) {
+    work.exp = checked_add(work.exp, checked_mul(number, points));
   };
+  const auto every_point = [&] { return points_of(bound, position, domain, bound.live, false); };
   switch (op.kind) {
     case OperatorKind::softmax: {
-      exponentials(1, domain);
+      exponentials(1, every_point());
       const int scores =
           score_array(bound);  // the running state is rescaled a row and step; merged, the tile's part too
       if (scores >= 0 && streams_along(bound, *op.along))
-        exponentials(bound.island.merges_tiles ? 2 : 1, row_axes(bound, scores));
+        exponentials(bound.island.merges_tiles ? 2 : 1, row_steps(bound, position, domain, row_axes(bound, scores)));
       return;
     }
-    case OperatorKind::merge:
-      return exponentials(1, statistics_of(diagram, op));  // each part is rescaled a row
+    case OperatorKind::merge:  // each part is rescaled a row
+      return exponentials(1, row_steps(bound, position, domain, statistics_of(diagram, op)));
     case OperatorKind::pointwise:
     case OperatorKind::reduction:
-      return exponentials(calls_of_exp(*op.expression), domain);
+      return exponentials(calls_of_exp(*op.expression), every_point());
     case OperatorKind::contraction:
       break;
   }
   const std::int64_t whole = product_points_over(bound, position, domain);
-  work.clipped_flop =
-      checked_add(work.clipped_flop, checked_mul(2, points_of(bound, position, domain, bound.live, false)));
+  work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, every_point()));
   if (bound.how.uses_tensor_cores()) {
     std::int64_t& in_format = work.tensor_flop_in[static_cast<std::size_t>(computes_in(bound, op))];
     in_format = checked_add(in_format, checked_mul(2, whole));
