@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/data_directory.h"
+#include "base/error.h"
 #include "hardware/derived.h"
 #include "request/answer.h"
 
@@ -14,7 +15,7 @@ namespace {
 Options options_of(const std::string& gpu, const std::string& kernel, const std::string& queries,
                    const std::string& dim) {
   Options options = Options().with("hardware", gpu).with("head-dim", dim).with("q-len", queries).with("heads-kv", "8");
-  options = options.with("heads-q", "8").with("batch", "8").with("kv-len", "16k");
+  options = options.with("heads-q", "8").with("batch", "8").with("kv-len", "16k").with("l2", "closed");
   return kernel.starts_with("schedule:") ? options.with("schedule", kernel.substr(9)).with("dtype", "fp16")
                                          : options.with("kernel", kernel);
 }
@@ -24,14 +25,13 @@ Options options_of(const std::string& gpu, const std::string& kernel, const std:
 TEST_CASE("no prediction lies above the roofs and peaks that its GPU is drawn with") {
   std::size_t points = 0;
   for (const std::string gpu : {"h200_sxm", "h100_sxm", "a100_sxm_80", "l40s", "b200_sxm", "mi300x", "mi355x"})
-    for (const std::string kernel :
-         {"fused_mma", "split_kv", "fused_wgmma", "unfused_mma", "schedule:flash2", "schedule:standard"})
-      for (const std::string queries : {"1", "64", "1k", "16k"})
+    for (const std::string kernel : {"fused_mma", "split_kv", "fused_wgmma", "schedule:flash2", "schedule:standard"})
+      for (const std::string queries : {"1", "64", "1k"})
         for (const std::string dim : {"64", "128"}) {
           Answer one;
           try {
             one = answer(options_of(gpu, kernel, queries, dim));
-          } catch (const std::exception&) {
+          } catch (const InputError&) {
             continue;  // the kernel does not run there
           }
           const Prediction& prediction = one.prediction;
@@ -54,7 +54,7 @@ TEST_CASE("no prediction lies above the roofs and peaks that its GPU is drawn wi
             peak = std::max(peak, known.flop_per_second);
           CHECK(one.json()["work"]["tensor_flop"].get<double>() <= seconds * peak * (1 + 1e-9));
         }
-  CHECK(points > 150);
+  CHECK(points > 100);
 }
 
 }  // namespace tilescope::roofs_test
