@@ -254,12 +254,6 @@ std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles) {
   return kept_values(nest, array, last_loop(nest, array), whole_tiles);
 }
 
-std::int64_t total_tiles(const Nest& nest, AxisId axis) {
-  if (nest.chunked.present() && nest.chunked.of == axis) return nest.chunked.tiles();
-  const BoundLoop* loop = nest.loop_over(axis);
-  return loop ? loop->trips : 1;
-}
-
 std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
   if (!plain(nest)) return touched_in_parts(nest, live, array, options);
   const AxisBits axes = bits(array);

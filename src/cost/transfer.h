@@ -44,9 +44,6 @@ std::int64_t visited_points(const Nest& nest, const NestSums& live, Axes axes, b
 std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array);
 std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles = false);
 
-// Tiles of an axis over all its chunks; of one that is not split, its trips.
-std::int64_t total_tiles(const Nest& nest, AxisId axis);
-
 // last(A), for explanations: position of the loop, -1 when no loop moves the tile.
 int last_loop(const Nest& nest, Axes array, bool resident = true);
 

@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "derive/symbolic/counted.h"
 #include "predict/explain/because.h"
-#include "predict/explain/formula_value.h"
+#include "predict/formula_value.h"
+#include "predict/linear_attention.h"
 #include "request/answer.h"
 #include "request/compared.h"
 #include "request/searched.h"
@@ -103,20 +104,7 @@ TEST_CASE("every shipped diagram is derived, saved and predicted on GPUs of all 
 TEST_CASE("the formula of an array that is read only once a stream is complete leaves out the steps of the stream") {
   const TemporaryDirectory directory("awaited");
   const std::string diagram_file = directory.path() / "linear.yaml", file = directory.path() / "saved.yaml";
-  write_file(diagram_file, R"(schema: tilescope/diagram/1
-diagram: linear
-summary: attention without a softmax, keys and values first
-axes: {b: {size: batch}, h: {size: heads_kv}, q: {size: q_len}, x: {size: kv_len}, d: {size: d_qk}, e: {size: d_v}}
-arrays:
-  Q: {axes: [b, h, q, d], role: input, dtype: q}
-  K: {axes: [b, h, x, d], role: input, dtype: k}
-  V: {axes: [b, h, x, e], role: input, dtype: v}
-  KV: {axes: [b, h, d, e], role: interior, dtype: acc}
-  O: {axes: [b, h, q, e], role: output, dtype: o}
-operators:
-  - {name: kv, kind: contraction, inputs: [K, V], outputs: [KV]}
-  - {name: nu, kind: contraction, inputs: [Q, KV], outputs: [O]}
-)");
+  write_file(diagram_file, linear_attention_diagram);
   const Derivation derivation =
       derive({.diagram = load_diagram(diagram_file), .workload = {1, 1, 1, 8192, 8192, 128, 128}, .ranked = 4},
              data_directory() / "none");

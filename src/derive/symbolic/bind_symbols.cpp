@@ -107,11 +107,10 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
     const Island& island = schedule.islands[static_cast<std::size_t>(source.island)];
     if (bound != source.island)
       nest = bind_nest(schedule, island, workload, mask, tiles), live = sums_of(nest, false), bound = source.island;
-    const std::size_t arrays = schedule.diagram.arrays.size();
-    const std::vector<AxisId> array =
-        index(source.array) < arrays
-            ? schedule.diagram.array(source.array).axes
-            : schedule.diagram.axes_of(schedule.diagram.operators[index(source.array) - arrays]);
+    const int op = operator_of_points(schedule.diagram, source.array);
+    std::vector<AxisId> of_points;
+    if (op >= 0) of_points = schedule.diagram.axes_of(schedule.diagram.operators[static_cast<std::size_t>(op)]);
+    const Axes array = op < 0 ? Axes(schedule.diagram.array(source.array).axes) : Axes(of_points);
     const auto [own, own_live] = without(nest, live, source, array);
     switch (source.kind) {
       case SymbolSource::Kind::live:

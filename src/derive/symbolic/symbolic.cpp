@@ -49,7 +49,8 @@ class Builder {
 
   // Points of an operator are computed where an array with all of its axes would be moved.
   const Array& array_of(ArrayId id) const {
-    return index(id) < diagram_.arrays.size() ? diagram_.array(id) : points_of_[index(id) - diagram_.arrays.size()];
+    const int op = operator_of_points(diagram_, id);
+    return op < 0 ? diagram_.array(id) : points_of_[static_cast<std::size_t>(op)];
   }
 
   bool carries(ArrayId id, AxisId along) const {
@@ -138,8 +139,8 @@ class Builder {
   }
   // The array of the primitives that is stored under this array's name, or this array; of points those of the result.
   std::optional<ArrayId> made_as(ArrayId id) const {
-    if (index(id) >= diagram_.arrays.size())
-      return made_as(diagram_.operators[index(id) - diagram_.arrays.size()].outputs.front());
+    if (const int op = operator_of_points(diagram_, id); op >= 0)
+      return made_as(diagram_.operators[static_cast<std::size_t>(op)].outputs.front());
     return primitives_.diagram.find_array(diagram_.array(schedule_.how_stored(*island_, id).result).name);
   }
   const std::vector<AxisId>& awaited(ArrayId id) {

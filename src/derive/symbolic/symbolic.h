@@ -41,6 +41,11 @@ inline ArrayId points_of(const Diagram& diagram, int op) {
   return static_cast<ArrayId>(static_cast<int>(diagram.arrays.size()) + op);
 }
 
+// The operator whose points an id of points_of counts; < 0: it is an array's.
+inline int operator_of_points(const Diagram& diagram, ArrayId id) {
+  return static_cast<int>(index(id)) - static_cast<int>(diagram.arrays.size());
+}
+
 struct SymbolSource {
   enum class Kind {
     size,

@@ -8,10 +8,10 @@
 
 #include "base/text.h"
 #include "predict/explain/because.h"
-#include "predict/explain/formula_value.h"
 #include "predict/explain/notes.h"
 #include "predict/explain/prediction_json.h"
 #include "predict/explain/pseudocode.h"
+#include "predict/formula_value.h"
 #include "predict/predict.h"
 
 namespace tilescope::explain_test {

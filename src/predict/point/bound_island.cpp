@@ -184,13 +184,13 @@ std::uint32_t BoundIsland::awaited(ArrayId id) const {
   return found;
 }
 
-Nest BoundIsland::seen_by(ArrayId id, const Nest& of) const {
-  Nest seen = of;
-  const std::uint32_t loops = awaited(id);
-  for (std::size_t l = 0; l < seen.loop_count; ++l)
-    if ((loops >> l & 1) != 0) seen.loops[l].tile = seen.loops[l].size, seen.loops[l].trips = 1;
-  return seen;
+Nest in_one_step(Nest nest, std::uint32_t loops) {
+  for (std::size_t l = 0; l < nest.loop_count; ++l)
+    if ((loops >> l & 1) != 0) nest.loops[l].tile = nest.loops[l].size, nest.loops[l].trips = 1;
+  return nest;
 }
+
+Nest BoundIsland::seen_by(ArrayId id, const Nest& of) const { return in_one_step(of, awaited(id)); }
 
 bool BoundIsland::computed_again(ArrayId id) const {
   return !plan.times.empty() && plan.times[static_cast<std::size_t>(number)].computed_again[index(id)];

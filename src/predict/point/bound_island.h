@@ -62,6 +62,9 @@ struct BoundIsland {
   mutable KnownVisits visits = KnownVisits();
 };
 
+// The nest with these loops, a bit each, in one step of their whole axis.
+Nest in_one_step(Nest nest, std::uint32_t loops);
+
 // Loops whose streams the array awaits, however many steps they have. A bit a loop.
 std::uint32_t awaited_by_plan(const BoundIsland& bound, ArrayId id);
 

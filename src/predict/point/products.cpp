@@ -242,15 +242,13 @@ std::optional<Nest> nest_of_operator(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& own = diagram.operators[static_cast<std::size_t>(op)];
   std::uint32_t awaited = bound.awaited(own.outputs.front());
-  for (std::size_t l = 0; awaited != 0 && l < bound.nest.loop_count; ++l)
-    for (const auto& arrays : {own.inputs, own.outputs})
-      for (const ArrayId id : arrays)
-        if (bound.nest.carries(diagram.array(id).axes, bound.nest.loops[l].axis)) awaited &= ~(std::uint32_t{1} << l);
   if (awaited == 0) return std::nullopt;
-  Nest seen = bound.nest;
-  for (std::size_t l = 0; l < seen.loop_count; ++l)
-    if ((awaited >> l & 1) != 0) seen.loops[l].tile = seen.loops[l].size, seen.loops[l].trips = 1;
-  return seen;
+  AxisBits axes = 0;
+  for (const auto* arrays : {&own.inputs, &own.outputs})
+    for (const ArrayId id : *arrays) axes |= bits(diagram.array(id).axes);
+  for (std::size_t l = 0; l < bound.nest.loop_count; ++l)
+    if (Nest::carries(axes, bound.nest.loops[l])) awaited &= ~(std::uint32_t{1} << l);
+  return awaited == 0 ? std::nullopt : std::optional(in_one_step(bound.nest, awaited));
 }
 
 std::optional<Format> rewritten_as(const BoundIsland& bound, ArrayId id) {

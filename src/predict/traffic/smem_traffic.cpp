@@ -58,7 +58,9 @@ void add_operands(const BoundIsland& bound, Terms& out) {
   for_each_product(bound, [&](const Product& product) {
     const std::optional<Nest> own = nest_of_operator(bound, product.op);
     const Nest& nest = own ? *own : bound.nest;
-    const NestSums sums = own && own->guarded() ? sums_of(*own, true) : sums_of_product(bound, product.op);
+    std::optional<NestSums> own_sums;
+    if (own && own->guarded()) own_sums = sums_of(*own, true);
+    const NestSums& sums = own_sums ? *own_sums : sums_of_product(bound, product.op);
     for (const Operand& operand : product.operands) {
       if (!operand.in_smem || (operand.kept && fetched[index(operand.id)])) continue;
       fetched[index(operand.id)] = true;

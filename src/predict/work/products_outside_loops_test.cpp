@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/checked.h"
+#include "predict/linear_attention.h"
 #include "predict/predict.h"
 
 namespace tilescope::products_outside_loops_test {
@@ -14,24 +15,15 @@ const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
 
 // KV is summed over the stream of x; O waits for KV, and its loop over q runs inside the last step of x.
 Plan linear_attention() {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("tilescope_linear_" + std::to_string(::getpid()) + ".yaml");
-  std::ofstream(file) << R"(schema: tilescope/schedule/1
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("tilescope_linear_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path diagram = folder / "diagram.yaml", file = folder / "schedule.yaml";
+  std::ofstream(diagram) << linear_attention_diagram;
+  std::ofstream(file) << "diagram: " << diagram.string() << R"(
+schema: tilescope/schedule/1
 schedule: linear
 summary: linear attention in one launch
-diagram:
-  diagram: linear
-  summary: linear attention
-  axes: {b: {size: batch}, h: {size: heads_kv}, q: {size: q_len}, x: {size: kv_len}, d: {size: d_qk}, e: {size: d_v}}
-  arrays:
-    Q: {axes: [b, h, q, d], role: input, dtype: q}
-    K: {axes: [b, h, x, d], role: input, dtype: k}
-    V: {axes: [b, h, x, e], role: input, dtype: v}
-    KV: {axes: [b, h, d, e], role: interior, dtype: acc}
-    O: {axes: [b, h, q, e], role: output, dtype: o}
-  operators:
-    - {name: kv, kind: contraction, inputs: [K, V], outputs: [KV]}
-    - {name: nu, kind: contraction, inputs: [Q, KV], outputs: [O]}
 parameters: {x: 64, q: 64}
 islands:
   - name: O
@@ -44,7 +36,7 @@ islands:
       - {axis: q, partition: stream, tile: q}
 )";
   Plan plan = load_plan_for_schedule(file.string(), root);
-  std::filesystem::remove(file);
+  std::filesystem::remove_all(folder);
   return plan;
 }
 

@@ -171,17 +171,18 @@ Axes statistics_of(const Diagram& diagram, const Operator& merge) {
 // last one that has an axis of it compute nothing anew.
 std::int64_t points_of(const BoundIsland& bound, int op, Axes axes, const NestSums& sums, bool whole) {
   const std::optional<Nest> own = nest_of_operator(bound, op);
-  return own ? touched_values(*own, own->guarded() ? sums_of(*own, whole) : sums, axes, {.whole_tiles = whole})
-             : touched_values(bound.nest, sums, axes, {.whole_tiles = whole});
+  if (!own) return touched_values(bound.nest, sums, axes, {.whole_tiles = whole});
+  return touched_values(*own, own->guarded() ? sums_of(*own, whole) : sums, axes, {.whole_tiles = whole});
 }
 
 // Values over `rows` in each step in which the operator is computed: the running state of a fold is rescaled a step.
 std::int64_t row_steps(const BoundIsland& bound, int op, Axes domain, Axes rows) {
-  const std::optional<Nest> seen = nest_of_operator(bound, op);
-  Nest own = seen ? *seen : bound.nest;
-  for (int i = last_loop(own, domain) + 1; i < static_cast<int>(own.loop_count); ++i)
-    own.loops[static_cast<std::size_t>(i)].trips = 1;
-  return visited_points(own, bound.live, rows, false);
+  std::optional<Nest> own = nest_of_operator(bound, op);
+  const int last = last_loop(own ? *own : bound.nest, domain), loops = static_cast<int>(bound.nest.loop_count);
+  if (!own && last + 1 == loops) return visited_points(bound.nest, bound.live, rows, false);
+  if (!own) own = bound.nest;
+  for (int i = last + 1; i < loops; ++i) own->loops[static_cast<std::size_t>(i)].trips = 1;
+  return visited_points(*own, bound.live, rows, false);
 }
 
 // As often as instructions multiply and add for it.
