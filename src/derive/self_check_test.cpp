@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/test_seed.h"
 #include "base/text.h"
@@ -15,42 +16,43 @@
 namespace tilescope::self_check_test {
 namespace {
 
-// Processor seconds of a derivation with the check and without it: each the least of three runs, taken in turns, since
-// whatever else the machine does only adds to them.
 struct Seconds {
   double with = INFINITY, without = INFINITY;
 };
-Seconds seconds_of(DeriveRequest request) {
-  Seconds least;
-  for (int run = 0; run < 3; ++run) {
-    for (const bool check : {true, false}) {
-      request.run_programs = check;
-      const std::clock_t start = std::clock();
-      derive(request, models());
-      double& seconds = check ? least.with : least.without;
-      seconds = std::min(seconds, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-    }
+
+// Takes the processor seconds of a derivation with the check and without it where they are less than those known.
+void time_once(DeriveRequest request, Seconds& least) {
+  for (const bool check : {true, false}) {
+    request.run_programs = check;
+    const std::clock_t start = std::clock();
+    derive(request, models());
+    double& seconds = check ? least.with : least.without;
+    seconds = std::min(seconds, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   }
-  return least;
 }
 
 }  // namespace
 
 TEST_CASE("executing what is ranked costs less than a quarter of a derivation") {
-  double all = 0, checks = 0;
   const std::vector<std::string> names = shipped_names(models() + "/diagrams");
-  for (std::size_t i = 0; i < names.size(); i += 3) {  // of all together the share is no other: docs/speed.md
-    const std::string& name = names[i];
-    if (name == "attention_sink_window") continue;  // takes seconds, of which the check is 2 %
-    const auto [with, without] =
-        seconds_of({.diagram = find_diagram(name, models()), .workload = {1, 1, 1, 8192, 8192, 128, 128}});
-    const double check = with - without;
-    MESSAGE(name << ": " << with << " s, of which the check " << 100 * check / with << " %");
-    all += with, checks += check;
+  std::map<std::string, Seconds> least;
+  double share = INFINITY;
+  // 10 to 16 % where little else runs; up to 20 beside three busy programs. Whatever else the machine does only adds to
+  // a time, so that a share that is too large is taken again.
+  for (int run = 0; run < 3 && share >= 0.25; ++run) {
+    double all = 0, checks = 0;
+    for (std::size_t i = 0; i < names.size(); i += 3) {  // of all together the share is no other: docs/speed.md
+      const std::string& name = names[i];
+      if (name == "attention_sink_window") continue;  // takes seconds, of which the check is 2 %
+      Seconds& seconds = least[name];
+      time_once({.diagram = find_diagram(name, models()), .workload = {1, 1, 1, 8192, 8192, 128, 128}}, seconds);
+      all += seconds.with, checks += seconds.with - seconds.without;
+      MESSAGE(name << ": " << seconds.with << " s, without the check " << seconds.without << " s");
+    }
+    share = checks / all;
+    MESSAGE("all: " << all << " s, of which the check " << 100 * share << " %");
   }
-  MESSAGE("all: " << all << " s, of which the check " << 100 * checks / all << " %");
-  // 10 to 16 % where little else runs; up to 20 beside three busy programs.
-  if (times_are_judged) CHECK(checks < 0.25 * all);
+  if (times_are_judged) CHECK(share < 0.25);
 }
 
 TEST_CASE("sinks and a window under one softmax are one kernel that streams the keys") {
