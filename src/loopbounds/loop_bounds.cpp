@@ -103,12 +103,6 @@ class LoneWarp {
   std::deque<double> groups_;  // ends of groups of asynchronous products
 };
 
-bool is_innermost(const CodeSummary& code, std::size_t loop) {
-  return !code.loops[loop].waits && std::none_of(code.loops.begin(), code.loops.end(), [&](const CodeLoop& other) {
-    return other.parent == loop && !other.waits;
-  });
-}
-
 LoopBound bound_of(const CodeSummary& code, std::size_t index, const InstructionCosts& costs) {
   LoopBound bound{.loop = index, .pipes = {}, .busiest = "issue", .instructions = {}};
   LoneWarp warp(code, costs);
@@ -134,6 +128,12 @@ LoopBound bound_of(const CodeSummary& code, std::size_t index, const Instruction
 }
 
 }  // namespace
+
+bool is_innermost(const CodeSummary& code, std::size_t loop) {
+  return !code.loops[loop].waits && std::none_of(code.loops.begin(), code.loops.end(), [&](const CodeLoop& other) {
+    return other.parent == loop && !other.waits;
+  });
+}
 
 KernelBounds kernel_bounds(const CodeSummary& code, const HardwareProfile& hardware) {
   const InstructionCosts costs(hardware);

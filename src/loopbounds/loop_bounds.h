@@ -41,6 +41,9 @@ struct KernelBounds {
   std::set<std::string> missing;  // measured values that the profile lacks
 };
 
+// Whether no loop is inside of it but those that wait.
+bool is_innermost(const CodeSummary& code, std::size_t loop);
+
 // Counts the instructions that every pass executes; those under a branch only add to it. All loads hit the nearest
 // cache, and what other warps or copies provide is there.
 KernelBounds kernel_bounds(const CodeSummary& code, const HardwareProfile& hardware);

@@ -6,6 +6,7 @@
 
 #include "hardware/sm/residency.h"
 #include "kernel/code/summary/step_path.h"
+#include "loopbounds/loop_bounds.h"
 
 namespace tilescope {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 constexpr std::int64_t warp_threads = 32;
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
-
-bool is_innermost(const CodeSummary& code, std::size_t loop) {
-  return !code.loops[loop].waits && std::none_of(code.loops.begin(), code.loops.end(), [&](const CodeLoop& other) {
-    return other.parent == loop && !other.waits;
-  });
-}
 
 // A loop with matrix products of its own; a pass skips inner loops.
 bool multiplies(const CodeSummary& code, std::size_t loop) {

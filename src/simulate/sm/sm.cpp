@@ -9,7 +9,7 @@
 namespace tilescope {
 namespace {
 
-using namespace sm_state;
+using sm_state::Apart, sm_state::Sm, sm_state::few_passes, sm_state::group_warps, sm_state::settling_passes;
 
 bool has_products(const std::vector<SmOperation>& code) {
   return std::any_of(code.begin(), code.end(), [](const SmOperation& op) { return op.effect == SmEffect::product; });
