@@ -1,6 +1,7 @@
-// Shapes that matrix instructions have, from the PTX ISA.
+// Shapes and formats that matrix instructions have, from the PTX ISA.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "kernel/descriptor/descriptor.h"
@@ -13,5 +14,7 @@ std::string expected_shape(TensorPath path, const MmaShape& shape);
 
 // The first compute capability that has the path's instruction in this shape; 0: any.
 double least_capability(TensorPath path, const MmaShape& shape);
+// The same for operands of one format; nothing: no GPU has it.
+std::optional<double> least_capability(TensorPath path, const MmaShape& shape, Format format);
 
 }  // namespace tilescope

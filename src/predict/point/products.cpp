@@ -144,19 +144,25 @@ bool makes_scores(const BoundIsland& bound, const Product& product) {
 }
 
 // Narrower inputs are converted before the multiply.
+Format described_format(const IslandImplementation& how, const Operator& op, const Point& point) {
+  const ProductImplementation* own = how.find_product(op.name);
+  if (own && own->computes_in) return *own->computes_in;
+  if (how.computes_in) return *how.computes_in;
+  Format widest = point.dtypes[index(op.inputs.front())].format;
+  for (const ArrayId id : op.inputs)
+    if (const Format format = point.dtypes[index(id)].format; bits(format) > bits(widest)) widest = format;
+  return widest == Format::fp32 ? Format::tf32 : widest;
+}
+
 Format computes_in(const BoundIsland& bound, const Operator& op) {
   for (std::size_t i = 0; i < bound.facts->product_count; ++i)
     if (const Product& known = bound.facts->products[i];
         &bound.plan.schedule.diagram.operators[static_cast<std::size_t>(known.op)] == &op)
       return known.computes_in;
   const ProductImplementation* own = bound.how.find_product(op.name);
-  if (own && own->computes_in) return *own->computes_in;
-  if (bound.how.computes_in) return *bound.how.computes_in;
-  if (bound.plan.assumed) return computed_format(bound, op).format;
-  Format widest = bound.point.dtypes[index(op.inputs.front())].format;
-  for (const ArrayId id : op.inputs)
-    if (const Format format = bound.point.dtypes[index(id)].format; bits(format) > bits(widest)) widest = format;
-  return widest == Format::fp32 ? Format::tf32 : widest;
+  const bool stated = bound.how.computes_in || (own && own->computes_in);
+  return bound.plan.assumed && !stated ? computed_format(bound, op).format
+                                       : described_format(bound.how, op, bound.point);
 }
 
 const Product* known_product(const BoundIsland& bound, int op) {

@@ -22,6 +22,8 @@ double extent_of_step(const BoundIsland& bound, AxisId axis);    // elements alo
 bool makes_scores(const BoundIsland& bound, const Product& product);
 IslandFacts facts_of(const BoundIsland& bound);  // what later calls find in bound.facts
 Format computes_in(const BoundIsland& bound, const Operator& op);
+// The format in which a described kernel computes a product: what it states, or else the wider operand's.
+Format described_format(const IslandImplementation& how, const Operator& op, const Point& point);
 
 // The format to which threads convert the array's tiles in shared memory before products take them.
 std::optional<Format> rewritten_as(const BoundIsland& bound, ArrayId id);

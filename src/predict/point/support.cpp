@@ -9,6 +9,7 @@
 #include "base/contains.h"
 #include "base/text.h"
 #include "kernel/descriptor/instruction_shapes.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {
@@ -127,15 +128,19 @@ struct NeededInstruction {
   double least_capability;
 };
 
+// "mma.sync m16n8k16", "wgmma".
+std::string instruction_text(const TensorPathRow& path, const MmaShape& mma) {
+  return std::string(path.name) + (path.warpgroup ? "" : fmt::format(" m{}n{}k{}", mma.m, mma.n, mma.k));
+}
+
 // Launches without products may state no copy: the default of loads_by says nothing of them.
 std::vector<NeededInstruction> needed_instructions(const KernelDescriptor& kernel) {
   std::vector<NeededInstruction> needed;
   const auto add = [&](const IslandImplementation& how) {
     const TensorPathRow& path = how.path();
     const auto add_shape = [&](const MmaShape& mma) {
-      const std::string shape = path.warpgroup ? "" : fmt::format(" m{}n{}k{}", mma.m, mma.n, mma.k);
       needed.push_back(
-          {fmt::format("{}{}", path.name, shape), path.vendor, path.only_on, least_capability(how.tensor_path, mma)});
+          {instruction_text(path, mma), path.vendor, path.only_on, least_capability(how.tensor_path, mma)});
     };
     if (how.uses_tensor_cores()) add_shape(how.mma);
     for (const ProductImplementation& product : how.products)
@@ -147,6 +152,37 @@ std::vector<NeededInstruction> needed_instructions(const KernelDescriptor& kerne
   for (const IslandImplementation& how : kernel.islands) add(how);
   for (const IslandImplementation& how : kernel.others) add(how);
   return needed;
+}
+
+// Whether the path has an instruction for the format of each product. The first without one is named, unless
+// unsupported_on() refuses the kernel anyway.
+void check_product_formats(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                           std::vector<std::string>& found) {
+  if (plan.assumed || hardware.vendor != "NVIDIA") return;
+  const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
+  bool named = false;
+  const auto check = [&](const IslandImplementation& how, const Operator& op) {
+    if (!how.uses_tensor_cores() || op.kind != OperatorKind::contraction || op.inputs.size() != 2) return;
+    const ProductImplementation* own = how.find_product(op.name);
+    MmaShape mma = own && own->mma ? *own->mma : how.mma;
+    const Format format = described_format(how, op, point);
+    const std::optional<double> least = least_capability(how.tensor_path, mma, format);
+    if (named || (least && capability >= *least) || !unsupported_on(plan, hardware).empty()) return;
+    named = true;
+    mma.k = mma.k * 16 / operand_bits(format);
+    found.push_back(fmt::format("kernel '{}' computes {} by {} of {}, which {}; choose another --dtype{}",
+                                plan.kernel.name, op.name, instruction_text(how.path(), mma), to_string(format),
+                                least ? fmt::format("needs compute capability {:.1f} or later, {} has {}", *least,
+                                                    hardware.id, hardware.compute_capability)
+                                      : "no GPU has",
+                                least ? " or GPU" : " or state another computes_in"));
+  };
+  const auto& operators = plan.schedule.diagram.operators;
+  for (const auto* list : {&plan.kernel.islands, &plan.kernel.others})
+    for (const IslandImplementation& how : *list)
+      for (const Island& island : plan.schedule.islands)
+        for (const int number : island.operators)
+          if (island.name == how.name) check(how, operators[static_cast<std::size_t>(number)]);
 }
 
 }  // namespace
@@ -192,6 +228,7 @@ std::vector<std::string> unsupported(const Plan& plan, const HardwareProfile& ha
                                 join(to_strings(kernel.masks), ", ")));
   check_head_dims(plan, point, found);
   check_launch(hardware, point, found);
+  check_product_formats(plan, hardware, point, found);
   check_fixed_sizes(plan, point, found);
   const std::int64_t d = point.workload.d_qk;
   const bool built = kernel.head_dims.empty() || contains(kernel.head_dims, d);

@@ -69,6 +69,47 @@ TEST_CASE("an instruction says which GPUs run a kernel, whether or not its descr
         "kernel 'fused_mma' uses mma.sync m16n8k16, which needs compute capability 8.0 or later; v100_sxm2 has 7.0");
 }
 
+TEST_CASE("a format says which GPUs have a product's instruction") {
+  // First compute capabilities by the PTX ISA; 0: the instruction does not exist.
+  const auto least = [](TensorPath path, const MmaShape& mma, Format format) -> double {
+    const bool fp8 = format == Format::fp8_e4m3 || format == Format::fp8_e5m2;
+    if (path == TensorPath::wgmma) return bits(format) >= 8 ? 9.0 : 0;
+    if (mma.m == 8 && mma.k == 4) return format == Format::fp16 ? 7.0 : 0;
+    return fp8 ? 8.9 : format == Format::fp16 && mma.k == 8 ? 7.5 : bits(format) == 4 ? mma.k == 16 ? 12.0 : 0 : 8.0;
+  };
+  Plan plan = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
+  plan.kernel.least_compute_capability = 0;
+  plan.kernel.formats.clear();
+  for (IslandImplementation& how : plan.kernel.islands) how.loads_by = CopyPath::ld;
+  Point point = default_point(plan);
+  take_variant(point, plan.schedule, plan.kernel.variants.front());
+  point.workload.d_qk = point.workload.d_v = plan.kernel.variants.front().head_dim;
+  using Instruction = std::pair<TensorPath, MmaShape>;
+  for (const auto& [path, mma] :
+       {Instruction{TensorPath::mma_sync, {8, 8, 4}}, Instruction{TensorPath::mma_sync, {16, 8, 8}},
+        Instruction{TensorPath::mma_sync, {16, 8, 16}}, Instruction{TensorPath::wgmma, {64, 0, 16}}})
+    for (const Format format :
+         {Format::fp16, Format::bf16, Format::tf32, Format::fp8_e4m3, Format::fp8_e5m2, Format::fp4_e2m1})
+      for (const char* id : {"v100_sxm2", "a100_sxm_80", "l40s", "h200_sxm", "b200_sxm", "rtx5090"}) {
+        INFO(properties(path).name, " ", mma.k, " ", to_string(format), " ", id);
+        for (IslandImplementation& how : plan.kernel.islands)
+          how.tensor_path = path, how.mma = mma, how.computes_in = format;
+        const HardwareProfile hardware = gpu(id);
+        const double has = std::stod(hardware.compute_capability), needs = least(path, mma, format);
+        const std::string of_shape = unsupported_on(plan, hardware);
+        const std::vector<std::string> of_format = unsupported(plan, hardware, point);
+        const bool runs = needs > 0 && (path == TensorPath::wgmma ? has == needs : has >= needs);
+        CHECK(runs == (of_shape.empty() && of_format.empty()));
+        CHECK((of_shape.empty() || of_format.empty()));  // one message
+      }
+  for (IslandImplementation& how : plan.kernel.islands)
+    how.tensor_path = TensorPath::mma_sync, how.mma = {16, 8, 16}, how.computes_in = Format::fp8_e4m3;
+  CHECK(unsupported(plan, gpu("a100_sxm_80"), point) ==
+        std::vector<std::string>{
+            "kernel 'fused_mma' computes scores by mma.sync m16n8k32 of fp8_e4m3, which needs compute capability 8.9 "
+            "or later, a100_sxm_80 has 8.0; choose another --dtype or GPU"});
+}
+
 TEST_CASE("kernels of this project refuse batches and heads that a grid cannot hold") {
   for (const auto& [name, file] : shipped_kernels(std::string(TILESCOPE_SOURCE_DIR) + "/kernels")) {
     if (file.parent_path().filename() == "third_party") continue;
