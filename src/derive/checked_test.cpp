@@ -2,8 +2,11 @@
 #include "derive/checked.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 
 #include "base/test_seed.h"
 #include "base/text.h"
@@ -69,6 +72,41 @@ std::string text_of(const Diagram& diagram) {
   }
   if (diagram.guard) text += "| guard ", names({diagram.guard->query, diagram.guard->key});
   return text;
+}
+
+// Folds over x, the last of a random product: factors of the row, of the folds before it and of what it folds.
+Diagram random_row_factors(RandomPoints& random) {
+  const auto one_of = [&](const std::vector<std::string>& of) {
+    return of[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(of.size()) - 1))];
+  };
+  std::string product = one_of({"exp(-m)*V", "S*V", "P*V", "N*V", "V*P/l"});
+  for (const char* factor : {"exp(T)", "exp(-m)", "T"})
+    if (random.between(0, 2) == 0) product = random.between(0, 1) ? product + "*" + factor : factor + ("*" + product);
+  const auto uses = [&](const char* name) { return product.find(name) != std::string::npos; };
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("tilescope_row_factors_" + std::to_string(::getpid()) + ".yaml");
+  std::ofstream(file)
+      << "schema: tilescope/diagram/1\ndiagram: row_factors\nsummary: " << product
+      << "\nsizes: {nb: 4, n: 8, m: 8, dv: 4}\n"
+         "axes: {b: {size: nb}, q: {size: n}, x: {size: m}, e: {size: dv}}\narrays:\n"
+         "  A: {axes: [b, q, x], role: input, dtype: s}\n  B: {axes: [q, x], role: input, dtype: s}\n"
+         "  V: {axes: [b, x, e], role: input, dtype: v}\n"
+      << (uses("T") ? "  T: {axes: [q], role: input, dtype: l}\n" : "")
+      << (uses("N") ? "  N: {axes: [b, q, x], role: interior, dtype: s}\n" : "")
+      << "  S: {axes: [b, q, x], role: interior, dtype: s}\n  P: {axes: [b, q, x], role: interior, dtype: s}\n"
+         "  m: {axes: [b, q], role: output, dtype: l}\n  l: {axes: [b, q], role: output, dtype: l}\n"
+         "  O: {axes: [b, q, e], role: output, dtype: o}\noperators:\n"
+         "  - {name: bias, kind: pointwise, expression: A + B, outputs: [S]}\n"
+         "  - {name: first, kind: reduction, fold: "
+      << one_of({"max", "min", "sum"}) << ", over: [x], expression: " << one_of({"S", "S / size(x)"})
+      << ", outputs: [m]}\n  - {name: numerator, kind: pointwise, expression: exp(S - m), outputs: [P]}\n"
+         "  - {name: total, kind: reduction, fold: sum, over: [x], expression: P, outputs: [l]}\n"
+      << (uses("N") ? "  - {name: weights, kind: pointwise, expression: P / l, outputs: [N]}\n" : "")
+      << "  - {name: last, kind: reduction, fold: " << one_of({"max", "min", "sum"}) << ", over: [x], expression: \""
+      << product << "\", outputs: [O]}\n";
+  const Diagram diagram = load_diagram(file);
+  std::filesystem::remove(file);
+  return diagram;
 }
 
 }  // namespace
@@ -157,6 +195,18 @@ TEST_CASE("nests of 2,000 random diagrams run, and those with an axis in parts")
   }
   CHECK(ran > 1000);
   CHECK(in_parts > 100);
+}
+
+TEST_CASE("nests of folds with factors of the row and of folds before them run") {
+  RandomPoints random(test_seed());
+  int ran = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Diagram diagram = random_row_factors(random);
+    CAPTURE(diagram.summary);
+    ran += run_random_nests(random, diagram, Mask{}, 300, 20, false, check_right);
+    run_random_nests(random, diagram, Mask{}, 300, 5, true, check_right);
+  }
+  CHECK(ran > 1000);
 }
 
 TEST_CASE("a schedule's programs are run against its diagram in milliseconds, and one that differs is told") {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/contains.h"
+#include "diagram/streamability.h"
 
 namespace tilescope {
 namespace {
@@ -35,6 +36,21 @@ std::bitset<64> written_out_along(const Primitives& primitives, const std::vecto
     if (!user.fold) axes |= written_out_along(primitives, inside, user);
   }
   return axes;
+}
+
+// Whether a stream over `axis` takes the fold's input only when it has ended: no step adds or repairs with it.
+bool enters_at_the_end(const Primitives& primitives, const std::vector<int>& inside, const Primitive& fold,
+                       ArrayId input, AxisId axis) {
+  const auto cascade = cascade_along(primitives, {.primitives = inside, .results = {}}, axis);
+  if (!std::holds_alternative<Cascade>(cascade)) return false;
+  const auto witness = derive_witness(std::get<Cascade>(cascade));
+  if (!std::holds_alternative<Witness>(witness)) return false;
+  const std::string &name = primitives.array(input).name, &result = primitives.array(fold.output).name;
+  const auto& state = std::get<Witness>(witness).state;
+  return std::none_of(state.begin(), state.end(), [&](const StateVariable& variable) {
+    return variable.fold == result &&
+           (variable.contribution.uses(name) || (variable.repair && variable.repair->uses(name)));
+  });
 }
 
 }  // namespace
@@ -82,6 +98,7 @@ std::vector<AxisId> awaited_axes(const Primitives& primitives, const Island& isl
       for (const AxisId axis : primitives.list[static_cast<std::size_t>(primitives.producer(input))].folded)
         before.set(index(axis));
     }
+    const Axes follows = before;
     for (const AxisId axis : primitives.axes_of(primitive)) before.reset(index(axis));  // it runs along with these
     finished[primitive.output] = before;
     if (primitive.output == array) {
@@ -90,6 +107,10 @@ std::vector<AxisId> awaited_axes(const Primitives& primitives, const Island& isl
     }
     if (!contains(primitive.inputs, array) && !contains(primitive.reads, array)) continue;
     if (!primitive.fold) before &= ~written_out_along(primitives, inside, primitive);
+    for (const AxisId axis : primitive.folded)
+      if (follows.test(index(axis)) && !primitives.array(array).has(axis) && !finished.contains(array) &&
+          enters_at_the_end(primitives, inside, primitive, array, axis))
+        before.set(index(axis));
     awaited = awaited ? *awaited & before : before;
   }
   std::vector<AxisId> axes;

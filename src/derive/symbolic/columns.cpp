@@ -20,6 +20,7 @@ class Liveness {
         last_use_[source(id)] = step;
       }
     for (int step = 0; step < static_cast<int>(inside_.size()); ++step) made_[at(step).output] = step;
+    for (int step = 0; step < static_cast<int>(inside_.size()); ++step) keep_for_written_out(step);
     for (int step = 0; step < static_cast<int>(inside_.size()); ++step)
       if (const std::vector<ArrayId> apart = taken_apart(step); !apart.empty() && is_several_sums(at(step)))
         for (const ArrayId map : apart) {
@@ -67,15 +68,34 @@ class Liveness {
     return moved;
   }
 
+  bool taken_once(ArrayId id) const {
+    return std::count_if(inside_.begin(), inside_.end(), [&](int number) {
+             return contains(primitives_.list[static_cast<std::size_t>(number)].inputs, id);
+           }) == 1;
+  }
+
+  // Maps that a fold alone takes are written out into it where it streams after another fold: what they load stays
+  // until then.
+  void keep_for_written_out(int step) {
+    const auto producer = [&](ArrayId id) { return made_here(id) ? &at(made_.at(id)) : nullptr; };
+    if (!at(step).fold || !running(at(step).output) || !follows_a_fold(at(step), producer)) return;
+    std::vector<ArrayId> open = at(step).inputs;
+    while (!open.empty()) {
+      const ArrayId id = open.back();
+      open.pop_back();
+      if (const auto last = last_use_.find(source(id)); !made_here(id) && last != last_use_.end())
+        last->second = std::max(last->second, step);
+      if (made_here(id) && !at(made_.at(id)).fold && taken_once(id))
+        open.insert(open.end(), at(made_.at(id)).inputs.begin(), at(made_.at(id)).inputs.end());
+    }
+  }
+
   // Maps of several tiles of the innermost stream that the fold at `step` alone takes.
   std::vector<ArrayId> taken_apart(int step) const {
     std::vector<ArrayId> maps;
     if (!innermost_stream() || !at(step).folds(innermost_stream()->axis)) return maps;
     for (const ArrayId id : moved_inputs(at(step)))
-      if (made_here(id) && !at(made_.at(id)).fold && moved_inputs(at(made_.at(id))).size() > 1 &&
-          std::count_if(inside_.begin(), inside_.end(), [&](int number) {
-            return contains(primitives_.list[static_cast<std::size_t>(number)].inputs, id);
-          }) == 1)
+      if (made_here(id) && !at(made_.at(id)).fold && moved_inputs(at(made_.at(id))).size() > 1 && taken_once(id))
         maps.push_back(id);
     return maps;
   }

@@ -111,6 +111,45 @@ void TileProgramBuilder::put_in_order() {
       std::stable_sort(level.begin(), level.end(), before);
       finish_before_overwriting(level);
     }
+  for (std::size_t outer = 0; outer < levels_.before.size(); ++outer) finish_after_loops_inside(outer);
+}
+
+// Of the statements from `first`, which finishes a tile, to `end`: puts what finishes it, stores it or follows from its
+// finished value behind the others. The position of the first of these.
+std::size_t TileProgramBuilder::finished_last(std::vector<Statement>& level, std::size_t first, std::size_t end) const {
+  const int tile = level[first].tile;
+  std::vector<int> later{tile};  // tiles that hold what follows from the finished value
+  const auto stays = [&](const Statement& one) {
+    if (one.tile == tile) return one.kind != Kind::finalise && one.kind != Kind::store;
+    const auto used = [&](int number) { return one.value.uses(made(number).name); };
+    if (one.kind == Kind::compute && std::any_of(later.begin(), later.end(), used)) later.push_back(one.tile);
+    return !contains(later, one.tile);
+  };
+  const auto at = [&](std::size_t i) { return level.begin() + static_cast<std::ptrdiff_t>(i); };
+  return static_cast<std::size_t>(std::stable_partition(at(first), at(end), stays) - level.begin());
+}
+
+// The same across levels: where loops inside finish another fold of the stream from the state, its own finished value
+// comes after them.
+void TileProgramBuilder::finish_after_loops_inside(std::size_t outer) {
+  std::vector<Statement>&level = levels_.before[outer], &after = levels_.after[outer];
+  const auto finishes_from = [&](const Statement& one, const ProgramTile& state) {
+    return one.kind == Kind::finalise && made(one.tile).restarts_in == state.restarts_in && one.value.uses(state.name);
+  };
+  const auto inside = [&](const ProgramTile& state) {
+    for (std::size_t i = outer + 1; i < levels_.before.size(); ++i)
+      for (const auto* list : {&levels_.before[i], &levels_.after[i]})
+        if (std::any_of(list->begin(), list->end(), [&](const Statement& one) { return finishes_from(one, state); }))
+          return true;
+    return false;
+  };
+  for (std::size_t i = level.size(); i-- > 0;) {
+    if (level[i].kind != Kind::finalise || !inside(made(level[i].tile))) continue;
+    const auto moved = level.begin() + static_cast<std::ptrdiff_t>(finished_last(level, i, level.size()));
+    after.insert(after.begin(), std::make_move_iterator(moved), std::make_move_iterator(level.end()));
+    level.erase(moved, level.end());
+    i = std::min(i, level.size());
+  }
 }
 
 // A fold may take or be finished from the state of another one: that state gives way to its own finished value, which
@@ -119,23 +158,14 @@ void TileProgramBuilder::finish_before_overwriting(std::vector<Statement>& level
   for (std::size_t i = level.size(); i-- > 0;)  // the last one first: what it gave way to stays before it
     for (std::size_t j = level.size() - 1; j > i; --j) {
       if (level[i].kind != Kind::finalise) continue;
-      const int tile = level[i].tile;
-      const std::string& name = made(tile).name;
+      const std::string& name = made(level[i].tile).name;
       const std::optional<Expression>& repair = level[j].repair;
       const bool folds =
           level[j].kind == Kind::fold && (level[j].value.uses(name + "'") || (repair && repair->uses(name + "'")));
       const bool finishes = level[j].kind == Kind::finalise && level[j].value.uses(name) &&
                             !level[i].value.uses(made(level[j].tile).name);
       if (!folds && !finishes) continue;
-      std::vector<int> later{tile};  // tiles that hold what follows from the finished value
-      const auto stays = [&](const Statement& one) {
-        if (one.tile == tile) return one.kind != Kind::finalise && one.kind != Kind::store;
-        const auto used = [&](int number) { return one.value.uses(made(number).name); };
-        if (one.kind == Kind::compute && std::any_of(later.begin(), later.end(), used)) later.push_back(one.tile);
-        return !contains(later, one.tile);
-      };
-      std::stable_partition(level.begin() + static_cast<std::ptrdiff_t>(i),
-                            level.begin() + static_cast<std::ptrdiff_t>(j) + 1, stays);
+      finished_last(level, i, j + 1);
       break;
     }
 }

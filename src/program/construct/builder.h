@@ -49,6 +49,8 @@ class TileProgramBuilder {
   void belongs(int number, const Primitive& primitive);
   void put_in_order();
   void finish_before_overwriting(std::vector<Statement>& level) const;
+  std::size_t finished_last(std::vector<Statement>& level, std::size_t first, std::size_t end) const;
+  void finish_after_loops_inside(std::size_t outer);
 
   // Innermost loop that moves a value with these axes; blocks compute everything for themselves.
   int level_of(const std::vector<AxisId>& axes) const;
