@@ -85,6 +85,7 @@ inline FormulaNames sizes_of(const Diagram& diagram, const Workload& workload) {
 }
 
 // Checks that the formula of a term in JSON evaluates to its bytes. False: it is not one of sizes and tiles only.
+// `block_warps`: of those that fetch an operand, one or all; 0: any number does.
 inline bool check_formula(const Json& term, const FormulaNames& names, std::int64_t block_warps) {
   const auto text = term["formula"].get<std::string>();
   const std::size_t times = text.rfind(" x ");
@@ -101,8 +102,10 @@ inline bool check_formula(const Json& term, const FormulaNames& names, std::int6
   const std::int64_t bytes = term["bytes"].get<std::int64_t>();
   CAPTURE(text);
   CAPTURE(term["island"]);
+  CAPTURE(term["boundary"]);
+  CAPTURE(term["direction"]);
   CAPTURE(term["array"]);
-  if (by_warps) CHECK((bytes == value || bytes == value * block_warps));
+  if (by_warps) CHECK((bytes == value || (block_warps > 0 ? bytes == value * block_warps : bytes % value == 0)));
   else CHECK(bytes == value);
   return true;
 }

@@ -135,8 +135,11 @@ std::string stored_text(const BoundIsland& bound, const Term& term, const Factor
                     repeats = join(found.repeats, " * ");
   const bool dram = beyond_l2(term.boundary),
              once = (dram && term.fits_cache) || (found.repeats.empty() && !found.masked);
-  const bool write = term.direction == Direction::write;
-  if (term.cause != Cause::tile) return repeats.empty() ? values : repeats + " * " + values;
+  // What comes back through shared memory: a copy fills it, threads read it.
+  const bool back = term.boundary == Boundary::smem && how.by == Accumulate::rewriting &&
+                    (term.cause == Cause::fill || (term.cause == Cause::operand && !feeds_product(bound, id)));
+  const bool write = term.direction == Direction::write && !back;
+  if (term.cause != Cause::tile && !back) return repeats.empty() ? values : repeats + " * " + values;
   if (dram && term.fits_cache) return (write && zeros ? "2 * " : "") + values;
   if (found.masked) {
     const std::string visits = repeats.empty() ? values : repeats + " * " + values;
@@ -148,6 +151,18 @@ std::string stored_text(const BoundIsland& bound, const Term& term, const Factor
   return how.zeroed ? fmt::format("{} * {}", repeats, values) : fmt::format("({} - 1) * {}", repeats, values);
 }
 
+// Whether blocks make visits to a stored tile together, so that memory sees fewer than there are.
+bool visited_together(const BoundIsland& bound, const Term& term) {
+  const auto id = static_cast<ArrayId>(term.array);
+  if (!beyond_l2(term.boundary) || term.fits_cache || term.cause != Cause::tile || !stores(bound, id)) return false;
+  const bool zeroed = bound.plan.schedule.how_stored(bound.island, id).zeroed;
+  const Visits found = visits_of(bound, id);
+  const std::int64_t all = term.direction == Direction::write ? found.visits + counts_of_store(bound, id).zeros
+                           : zeroed                           ? found.visits
+                                                              : found.visits - found.distinct;
+  return term.bytes < padded_bytes_of(bound.point, bound.plan.schedule.diagram, id, all);
+}
+
 std::string array_formula(const BoundIsland& bound, const Term& term) {
   const auto id = static_cast<ArrayId>(term.array);
   const Array& array = bound.plan.schedule.diagram.array(id);
@@ -155,18 +170,20 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
   const bool whole =
       term.boundary == Boundary::smem || (loaded && copied_in_bulk(bound, id) && in_shared_memory(bound, id));
   const bool dram = beyond_l2(term.boundary);
-  const bool stored = stores(bound, id), once = dram && (term.fits_cache || !stored);
+  const bool stored = stores(bound, id), together = visited_together(bound, term),
+             once = dram && (term.fits_cache || !stored || together);
+  const char* waves =
+      term.boundary == Boundary::llc ? "L2 caches and waves of resident blocks" : "waves of resident blocks";
   const Nest nest = bound.seen_by(id, stored ? bound.leaving(id) : bound.nest);
   Factors found = factors_of(bound, nest, array, once ? distinct_loop(bound, nest, array) : term.last_loop, whole);
+  if (together) found.repeats = {waves};
   std::string text;
   if (stored) {
     text = stored_text(bound, term, found);
   } else {
     std::vector<std::string> all = found.repeats;
     all.insert(all.end(), found.values.begin(), found.values.end());
-    if (dram && !term.fits_cache)
-      all.emplace_back(term.boundary == Boundary::llc ? "L2 caches and waves of resident blocks"
-                                                      : "waves of resident blocks");
+    if (dram && !term.fits_cache) all.emplace_back(waves);
     if (term.cause == Cause::operand) all.emplace_back("warps that need it");
     text = all.empty() ? "1" : join(all, " * ");
   }
