@@ -18,6 +18,7 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return ceil_div
 struct Contraction {
   const Island* island;
   const IslandImplementation* how;
+  WarpGrid grid;  // as the descriptor states it; 0: not stated
   std::vector<AxisId> rows = {}, columns = {}, summed = {};
 };
 
@@ -40,7 +41,9 @@ std::vector<Contraction> contractions_of(const Plan& plan) {
     for (const int number : plan.schedule.islands[i].operators) {
       const Operator& op = plan.schedule.diagram.operators[static_cast<std::size_t>(number)];
       if (op.kind != OperatorKind::contraction) continue;
-      add_sides(plan.schedule.diagram, op, all.emplace_back(Contraction{&plan.schedule.islands[i], &how}));
+      const ProductImplementation* own = how.find_product(op.name);
+      add_sides(plan.schedule.diagram, op,
+                all.emplace_back(Contraction{&plan.schedule.islands[i], &how, own ? own->grid : WarpGrid{}}));
     }
   }
   return all;
@@ -156,6 +159,7 @@ TileRules::TileRules(const Plan& plan, const Workload& workload) {
     products_.push_back({.rows = side_of(each.rows, mma.m),
                          .columns = side_of(each.columns, std::max<std::int64_t>(mma.n, 8)),  // n = 1: all columns
                          .summed = side_of(each.summed, mma.k),
+                         .grid = each.grid,
                          .warps_together = each.how->path().warpgroup ? 4 : 1,
                          .guarded = diagram.guard.has_value()});
   }
@@ -181,7 +185,12 @@ std::int64_t TileRules::SideAxis::tile_in(const Point& point) const {
 
 bool TileRules::Product::fits(const Point& point, WarpLayout layout) const {
   const auto row_length = rows.length_in(point), column_length = columns.length_in(point);
-  if (!row_length || !column_length || !summed.length_in(point)) return false;
+  const auto summed_length = summed.length_in(point);
+  if (!row_length || !column_length || !summed_length) return false;
+  if (grid.rows > 0 && grid.columns > 0)
+    return grid.rows * grid.columns * grid.depth * warps_together == point.warps &&
+           *row_length % (rows.unit * grid.rows) == 0 && *column_length % (columns.unit * grid.columns) == 0 &&
+           *summed_length % (summed.unit * grid.depth) == 0;
   const std::int64_t row_pieces = *row_length / rows.unit;
   const std::int64_t pieces = rows.queries || !guarded ? row_pieces
                               : columns.queries        ? *column_length / rows.unit

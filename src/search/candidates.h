@@ -32,7 +32,8 @@ class TileRules {
 
   // Whether whole matrix instructions cover the tiles of every contraction and its warps take equal shares. The warps
   // lie along the queries (without a mask's axes: along the rows), where a contraction's result has them, else over all
-  // of its tile. Where a tile has all queries (decoding), warps may share rows in either layout.
+  // of its tile, or as the descriptor's grid says. Where a tile has all queries (decoding), warps may share rows in
+  // either layout.
   bool fit(const Point& point, WarpLayout layout) const;
 
  private:
@@ -51,6 +52,7 @@ class TileRules {
   };
   struct Product {
     Side rows, columns, summed;
+    WarpGrid grid;                // where the descriptor states how warps share the product; 0: it does not
     std::int64_t warps_together;  // of an instruction
     bool guarded;
     bool fits(const Point& point, WarpLayout layout) const;

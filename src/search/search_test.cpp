@@ -40,6 +40,22 @@ Tiles tiles_of(const Plan& plan, const Point& point) {
 
 }  // namespace
 
+TEST_CASE("where a descriptor says how warps share a product, the tiles that its grid covers are tried") {
+  Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);  // 4 warps share 16 rows and the keys of a tile
+  plan.kernel.variants.clear();
+  const int q = plan.schedule.find_parameter("q"), kv = plan.schedule.find_parameter("kv");
+  std::mt19937 random(test_seed());
+  for (int i = 0; i < 20; ++i) {
+    const auto rows = std::uniform_int_distribution<std::int64_t>(17, 4096)(random);
+    const std::vector<Point> points =
+        search_points(plan, h200(), point_of(plan, {1, 8, 8, rows, 4096, 128, 128}), {}, nullptr);
+    CHECK(std::any_of(points.begin(), points.end(), [&](const Point& point) {
+      return point.tiles[static_cast<std::size_t>(q)] == 16 && point.warps == 4;
+    }));
+    for (const Point& point : points) CHECK((point.warps == 4 && point.tiles[static_cast<std::size_t>(kv)] % 64 == 0));
+  }
+}
+
 TEST_CASE("the candidates of a parameter depend on the axis that it tiles") {
   const Plan flash2 = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR),
              split = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
