@@ -8,6 +8,19 @@
 namespace tilescope {
 namespace {
 
+// Whether the launch writes every row and key of its result, under a mask too: its loops skip no tiles, it finishes
+// rows without a key as well, or the whole array is zeroed beforehand.
+bool writes_all(const BoundIsland& launch, ArrayId id) {
+  const Schedule& schedule = launch.plan.schedule;
+  if (launch.how.writes_masked_rows || !launch.island.skips_masked_tiles || !schedule.diagram.guard) return true;
+  const auto loops_over = [&](AxisId axis) {
+    return std::any_of(launch.island.loops.begin(), launch.island.loops.end(),
+                       [&](const Loop& loop) { return loop.axis == axis; });
+  };
+  return !loops_over(schedule.diagram.guard->query) || !loops_over(schedule.diagram.guard->key) ||
+         schedule.how_stored(launch.island, id).zeroed;
+}
+
 Compulsory compulsory_part(std::span<const BoundIsland> launches, ArrayId id) {
   const Array& array = launches.front().plan.schedule.diagram.array(id);
   if (array.role == ArrayRole::interior) return Compulsory::none;
@@ -15,7 +28,7 @@ Compulsory compulsory_part(std::span<const BoundIsland> launches, ArrayId id) {
   Compulsory found = Compulsory::none;
   for (const BoundIsland& launch : launches)
     if (stores(launch, id))
-      found = std::max(found, launch.how.writes_masked_rows ? Compulsory::all_rows : Compulsory::visited_rows);
+      found = std::max(found, writes_all(launch, id) ? Compulsory::all_rows : Compulsory::visited_rows);
   return found;
 }
 
