@@ -46,8 +46,8 @@ allow predict base config expr optimum diagram schedule cost program hardware ke
 room predict/point
 room predict/grid point
 room predict/work point
-room predict/traffic point grid work
-room predict/l2 point grid traffic
+room predict/traffic point work
+room predict/l2 point traffic
 room predict/sm point grid traffic l2 work
 room predict/time point grid l2 sm
 room predict/explain point

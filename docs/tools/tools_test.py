@@ -80,7 +80,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.links("[a](a.cpp)\n", "nothing\n"), 1)
 
     def origins(self, row, schema={}):
-        code = {"facts": [{"launch": "forward", "stall_clocks": 2, "work": {"alu": {"per_score": 2, "per_row": 0.5}}}]}
+        code = {"facts": [{"launch": "forward", "wait_clocks": 2, "work": {"alu": {"per_score": 2, "per_row": 0.5}}}]}
         files = {"docs/origins.md": row, "kernels/mine/kernel.yaml": "kernel: mine\n",
                  "kernels/mine/code.json": json.dumps(code), "docs/schemas/kernel.1.schema.json": json.dumps(schema)}
         return self.check(files, origins.main)
@@ -92,16 +92,16 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.origins(row.format(3)), 1)
         self.assertEqual(self.origins("no row\n"), 1)
         self.assertEqual(self.origins(row.format(2).replace("source", "attention counters")), 1)
-        self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` |\n"), 0)
-        self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` `other` |\n"), 1)
+        self.assertEqual(self.origins(row.format(2) + "| `wait_clocks` | mean clocks | `mine` |\n"), 0)
+        self.assertEqual(self.origins(row.format(2) + "| `wait_clocks` | mean clocks | `mine` `other` |\n"), 1)
         self.assertEqual(self.origins(row.format(2) + "| `other_clocks` | clocks | `mine` |\n"), 1)
 
     def test_a_descriptor_has_few_keys_and_no_clock(self):
         row = "| `mine` | forward | `alu.per_score` | 2 | source | - |\n| `mine` | forward | `alu.per_row` | 0.5 | source | - |\n"
         keys = {f"key_{i}": {} for i in range(59)}
-        self.assertEqual(self.origins(row, {"properties": {**keys, "code": {"properties": {"stall_clocks": {}}}}}), 0)
+        self.assertEqual(self.origins(row, {"properties": {**keys, "code": {"properties": {"wait_clocks": {}}}}}), 0)
         self.assertEqual(self.origins(row, {"properties": {**keys, "more": {"items": {"properties": {"one": {}}}}}}), 1)
-        self.assertEqual(self.origins(row, {"properties": {"stall_clocks": {}}}), 1)
+        self.assertEqual(self.origins(row, {"properties": {"wait_clocks": {}}}), 1)
 
 
 class ModelTables(unittest.TestCase):

@@ -6,7 +6,6 @@
 #include "base/contains.h"
 #include "lower/result.h"
 #include "predict/point/products.h"
-#include "predict/sm/queueing_network.h"
 #include "predict/sm/rates.h"
 
 namespace tilescope::lower {
@@ -67,12 +66,10 @@ std::vector<PipeClocks> sum_pipes(const std::vector<Entry>& entries, Belongs bel
   return pipes;
 }
 
-// A phase is the closed network of predictions with the pipes as its stations: the busiest one's clocks. Equally busy
-// ones are all named.
+// A phase takes the clocks of its busiest pipe. Equally busy ones are all named.
 void add_phase(const std::vector<PipeClocks>& pipes, Throughput& result) {
-  Network network;
-  for (std::size_t i = 0; i < pipes.size(); ++i) network.demand.at(i) = pipes[i].clocks;
-  const double most = network.busiest();
+  double most = 0;
+  for (const PipeClocks& pipe : pipes) most = std::max(most, pipe.clocks);
   std::string busiest;
   for (const PipeClocks& pipe : pipes)
     if (pipe.clocks == most) busiest += (busiest.empty() ? "" : " and ") + pipe.pipe;

@@ -9,15 +9,15 @@
 #include <type_traits>
 
 #include "base/parallel.h"
+#include "predict/gains.h"
 #include "predict/l2/compulsory.h"
 #include "predict/l2/memory_seconds.h"
 #include "predict/point/mechanisms.h"
 #include "predict/possible.h"
+#include "predict/resources.h"
 #include "predict/results.h"
 #include "predict/sm/simulated_step.h"
-#include "predict/time/gains.h"
 #include "predict/time/launch_gaps.h"
-#include "predict/time/resources.h"
 
 namespace tilescope {
 namespace {
@@ -55,7 +55,7 @@ StageResults<LaunchTime> time_of_sequence(const HardwareProfile& hardware, const
       time.cold_launch += times.size() == 1 ? alone_seconds(hardware, launch.bound.how) : gap;
     }
     time.sm_cycles += each.cold_seconds(each.highest_hz) * each.highest_hz, time.busy_cycles += result.busy_clocks;
-    const double added = stored_in_steps(launch.bound, true);
+    const double added = stored_bytes(launch.bound, StoredBytes::added_in_steps);
     add_energy(hardware, launch.bound.how, launch.counts, added, each.from_memory, timed.repeated);
     add_energy(hardware, launch.bound.how, launch.counts, added, 1, time.energy);
   }

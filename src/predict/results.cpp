@@ -131,7 +131,7 @@ void add_launch_time(const SmStep& step, const LaunchTime& time, bool products, 
     launch.unit_clocks[static_cast<std::size_t>(unit)] = of_step * step.steps;
   };
   set(SmUnit::tensor, d.tensor), set(SmUnit::smem, d.smem), set(SmUnit::xu, d.xu);
-  set(SmUnit::fma, d.fma_scores + d.fma_outputs), set(SmUnit::alu, d.alu + d.threads);
+  set(SmUnit::fma, d.fma), set(SmUnit::alu, d.alu);
   set(SmUnit::issue, d.issue);
   launch.sm_clocks = time.clocks;
   // Cycles are counted of launches one by one. Those without products then run at the highest clock, whatever the power

@@ -245,7 +245,7 @@ Compared compared(const Options& options, const std::function<void(std::size_t d
 
 RatesFrom common_rates(const std::vector<HardwareProfile>& stated) {
   const auto serves = [](const HardwareProfile& gpu) {
-    return gpu.measured && missing_sm_rate(gpu) == nullptr && modelled_basis(gpu) != Basis::measured;
+    return gpu.measured && !missing_sm_rate(gpu) && modelled_basis(gpu) != Basis::measured;
   };
   return std::any_of(stated.begin(), stated.end(), serves) ? RatesFrom::derived : RatesFrom::stated;
 }

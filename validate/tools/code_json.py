@@ -47,6 +47,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import code_paths  # noqa: E402
 from code_passes import add, attention_loop, passes_of  # noqa: E402
 from code_paths import LANES, opcode_count  # noqa: E402
+from code_waits import finish, list_instructions  # noqa: E402
 import code_launch_lines  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -144,14 +145,17 @@ def launch_of(launch, kernel):
         if name == "of_group":
             loops[pair]["steps"] = block
 
+    list_instructions(kernel["code"])
     code_paths.launch_pieces(kernel["code"], add_block, add_loop)
+    for counts in (*passes.values(), *(counts for pieces in loops.values() for counts in pieces.values())):
+        finish(counts)
     if "step" in passes:
         passes["step"] = {key: value // launch["unrolled"] for key, value in passes["step"].items()}
     line = {"kernel": kernel["kernel"], **{key: kernel[key] for key in RESOURCES}, "launch": launch["launch"],
             "steps": launch["steps"], "columns": evaluated(launch["columns"], arguments), "warps": launch["warps"],
             **numbers_of(launch, arguments), "passes": passes}
     if loops:
-        line["loops"] = [{"apart": evaluated(given["apart"], arguments), "beside": evaluated(given["beside"], arguments),
+        line["loops"] = [{"array": given["array"], "apart": evaluated(given["apart"], arguments), "beside": evaluated(given["beside"], arguments),
                           "group": given["group"], **{name: counts for name, counts in loops[pair].items() if name != "steps"}}
                          for pair, given in enumerate(launch["loops"])]
         for pair, given in enumerate(launch["loops"]):
@@ -271,7 +275,8 @@ def printed_by(tilescope, folder, nvcc):
             cubin = pathlib.Path(place) / (source.stem + ".cubin")
             subprocess.run([nvcc, *FLAGS, "-I", folder.parent, "-I", ROOT / "src", source, "-o", cubin], check=True)
             out = cubin.with_suffix(".json")
-            subprocess.run([tilescope, "inspect", cubin, "--format", "json", "-o", out], check=True)
+            subprocess.run([tilescope, "inspect", cubin, "--instructions", "--hardware", "h200_sxm", "--format", "json",
+                            "-o", out], check=True)
             printed = json.loads(out.read_text())
             yield printed, facts_of(tilescope, cubin, printed)
 

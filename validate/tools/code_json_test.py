@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Tests of code_json.py on code of a few blocks, of which each piece is known."""
 import json
+import os
 import pathlib
+import random
 import sys
 import tempfile
 import unittest
@@ -11,6 +13,7 @@ import code_flash
 import code_json
 import code_launch_lines
 import code_nests
+import code_waits
 
 KINDS = {"HMMA": "matrix", "HGMMA": "matrix", "MUFU": "special", "FSEL": "select", "FMNMX": "compare", "IADD3": "integer",
          "VIADD": "integer", "F2FP": "conversion", "LDSM": "load", "LDGSTS": "async_copy", "STG": "store", "SHFL": "shuffle"}
@@ -194,10 +197,12 @@ class Nests(unittest.TestCase):
                        [(None, [1, 5], False), (0, [3], False), (0, [4], False)])
         for block in code["blocks"]:
             block["counts"]["kinds"].setdefault("none", 0)
+        code["bounds"] = {"loops": [{"loop": 1, "issue": 8, "banks": 9}, {"loop": 2, "issue": 18, "banks": 21}]}
         passes = code_nests.round_pieces(code, {"loads": ["8"], "products": "64"}, {}, code_launch_lines.evaluated)
         self.assertEqual(passes["once"], {"instructions": 6, "alu": 4})
         # Two passes of the loop that loads, four of the loop that multiplies.
-        self.assertEqual(passes["step"], {"instructions": 1 + 2 * 8 + 4 * 18 + 1, "alu": 1, "ffma": 0, "matrix": 64})
+        self.assertEqual(passes["step"], {"instructions": 1 + 2 * 8 + 4 * 18 + 1, "alu": 1, "ffma": 0, "matrix": 64,
+                                          "bank_waits": 4 * 3})
 
     def test_a_first_step_before_the_loop_has_the_part_of_a_step_up_to_the_way_out(self):
         code = code_of([([1], None, {"HGMMA": 4, "IADD3": 3}),
@@ -236,6 +241,51 @@ class Nests(unittest.TestCase):
             derived = code_launch_lines.derived_lines(rule, pathlib.Path(place))
         self.assertEqual(derived[0]["launch"], "forward")
         self.assertEqual(derived[0]["passes"]["step"], {"instructions": 100, "alu": 15, "xu": 5, "fadd": 4, "ffma": 4})
+
+
+def listed(text, stall=1, result=None, waits_for=()):
+    return {"text": text, "stall": stall, "result_scoreboard": result, "waits_for": list(waits_for)}
+
+
+def clock_by_clock(listing, latencies):
+    """Clocks of a warp, which looks in each clock whether its next instruction may issue."""
+    clock, at, next_at, busy = 0, 0, 0, {}
+    while at < len(listing):
+        each = listing[at]
+        busy = {board: left for board, left in busy.items() if left > clock}
+        if clock >= next_at and not set(each["waits_for"]) & set(busy):
+            board, latency = each["result_scoreboard"], latencies.get(each["text"].split()[0], 0)
+            if board is not None:
+                busy[board] = max(busy.get(board, 0), clock + latency)
+            next_at, at = clock + max(1, each["stall"]), at + 1
+            if at == len(listing):
+                return next_at
+        clock += 1
+    return clock
+
+
+class Waits(unittest.TestCase):
+    def test_clocks_of_a_warp_equal_those_of_a_walk_clock_by_clock(self):
+        seed = int(os.environ.get("TILESCOPE_SEED", "20261129"))
+        draw, waited = random.Random(seed), 0
+        for _ in range(300):
+            listing = [listed(draw.choice(["LDG R1", "LDS R1", "MUFU R1", "FADD R1"]), draw.randint(0, 9),
+                              draw.choice([None, 0, 1, 2]), draw.sample(range(3), draw.randint(0, 2)))
+                       for _ in range(draw.randint(1, 30))]
+            latencies = {"LDG": draw.randint(0, 300), "LDS": draw.randint(0, 40), "MUFU": draw.randint(0, 20)}
+            expected = clock_by_clock(listing, latencies)
+            self.assertEqual(code_waits.clocks_of(listing, latencies), expected, f"TILESCOPE_SEED={seed}")
+            waited += expected > code_waits.clocks_of(listing, {})
+        self.assertGreater(waited, 150)
+
+    def test_waits_that_run_side_by_side_count_once_and_those_that_follow_on_each_other_all(self):
+        beside = [listed("LDG R1", 1, 0), listed("LDG R2", 1, 1), listed("FADD R3", 4, None, [0]), listed("FADD R3", 4, None, [1])]
+        self.assertEqual(code_waits.waits_of(beside)["load_waits"], 1)
+        self.assertEqual(code_waits.waits_of(beside * 5)["load_waits"], 5)  # the next loads come behind the sums
+        behind = [listed("LDG R1", 1, 0), listed("LDG R2", 1, 0, [0]), listed("MUFU.EX2 R3", 2, 1, [0]),
+                  listed("LDS R4", 1, 2, [1]), listed("BAR.SYNC 0x0", 5, None, [2])]
+        self.assertEqual(code_waits.waits_of(behind), {"clocks": 10, "load_waits": 2, "special_waits": 1,
+                                                       "shared_waits": 1, "barriers": 1})
 
 
 class Sources(unittest.TestCase):

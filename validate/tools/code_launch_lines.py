@@ -12,6 +12,7 @@ import re
 import code_flash
 import code_nests
 from code_paths import opcode_count
+from code_waits import finish, list_instructions
 
 RESOURCES = ("compute_capability", "registers", "shared_bytes", "local_bytes", "barriers", "most_threads",
              "cluster_blocks", "parameters", "instructions")
@@ -65,6 +66,9 @@ def line_of(entry, kernel, arguments):
             "sum": sum_pieces, "ahead": code_flash.ahead_pieces, "straight": code_flash.straight_pieces, "staged": code_flash.staged_pieces}[entry["how"]]
     if isinstance(entry.get("warps"), str):
         entry = {**entry, "warps": evaluated(entry["warps"], sizes)}
+    if entry["how"] in ("round", "row", "sum"):
+        list_instructions(kernel["code"])
+        kernel["code"]["bounds"] = kernel["bounds"]
     found = find(kernel["code"], entry, sizes, evaluated)
     passes, warps, before = found if isinstance(found, tuple) else (found, entry["warps"], 0)
     warps = entry.get("warps", warps)
@@ -87,7 +91,7 @@ def line_of(entry, kernel, arguments):
     line["warps"] = warps
     if before:
         line["before"] = before
-    line["passes"] = {name: counts for name, all_counts in passes.items() if (counts := kept(all_counts))}
+    line["passes"] = {name: counts for name, all_counts in passes.items() if (counts := kept(finish(all_counts)))}
     return line
 
 

@@ -22,6 +22,12 @@ def longest(flow, start, ends, prefer):
     return flow.best(start, ends, cost) or []
 
 
+def bank_waits(code, loop):
+    """Clocks of a pass in which a scheduler waits for register banks; they are no GPU's, but `inspect --hardware` prints them."""
+    return next((round(each["banks"] - each["issue"]) for each in code["bounds"]["loops"]
+                 if code["loops"][each["loop"]] is loop), 0)
+
+
 def round_pieces(code, entry, sizes, evaluated):
     """Products by multiply-adds: a round loads parts of both operands, passes a barrier, and multiplies. Returns passes by
     name; `matrix` counts the multiply-adds of the products."""
@@ -51,6 +57,7 @@ def round_pieces(code, entry, sizes, evaluated):
         add(passes, "step", flow.counts(i), times)
     passes["step"]["ffma"] -= multiplies
     passes["step"]["matrix"] = multiplies
+    passes["step"]["bank_waits"] = passes_of_loop(product["always"], multiplies, "FFMA") * bank_waits(code, product)
     before = longest(flow, 0, {header}, lambda i: 0)
     exits = sorted({n for i in latches for n in flow.blocks[i]["successors"] if n not in body})
     behind = longest(flow, exits[0], flow.ends(), lambda i: opcode_count(flow.counts(i), *FAR))

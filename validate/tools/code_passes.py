@@ -32,6 +32,8 @@ def add(passes, name, counts, times=1):
     total = passes.setdefault(name, {})
     for key, value in executed(counts).items():
         total[key] = total.get(key, 0) + round(value * times)
+    if "listing" in counts:  # code_waits.py
+        total.setdefault("listing", []).extend(counts["listing"] * round(times))
 
 
 class Graph:

@@ -27,22 +27,6 @@ std::vector<const Instruction*> main_code(const CodeSummary& code, const CodeLoo
   return loop_code(code, main);
 }
 
-// The values are summed part by part, each with another left operand. Where exponentials stand before most parts: the
-// keys of a part.
-std::int64_t special_parts_of(const std::vector<const Instruction*>& code, const MatrixProduct& values,
-                              std::int64_t keys) {
-  const std::int64_t parts = values.length;
-  std::int64_t products = 0, with_exponentials = 0, exponentials = 0;
-  for (std::size_t i = *std::min_element(values.first.begin(), values.first.end()); i < code.size(); ++i) {
-    exponentials += is_exponential(*code[i]);
-    if (matrix_instruction(*code[i]) != values.instruction) continue;
-    if (products > 0 && products % values.chains == 0) with_exponentials += exponentials > 0, exponentials = 0;
-    ++products;
-  }
-  if (parts < 2 || keys % parts != 0 || 2 * with_exponentials < parts - 1) return 0;
-  return keys / parts;
-}
-
 // Scores are summed in parts where there are more results than exponentials: quantised keys with a scale a group of
 // values, for example. Every score has one exponential (and each row one more).
 std::int64_t parts_of_sum(const MatrixProduct& scores, const CodeLoop& loop) {
@@ -103,8 +87,6 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
   for (const MatrixProduct& product : matrix_products(main_code(code, code.loops[index])))
     if (product.fresh && product.instruction == s.instruction) loop.q_loaded |= product.a_loaded;
   loop.q_loaded_once = s.a_loaded && !loop.q_loaded;
-  if (!loop.scores_ahead && s.instruction.threads == 32)
-    loop.special_parts = special_parts_of(instructions, o, loop.keys);
   return {.loop = std::move(loop)};
 }
 

@@ -53,9 +53,7 @@ struct AttentionLoop {
   bool scores_ahead = false;  // no exponential stands between the scores and the values of a pass: its scores are those
                               // of the next step
   bool q_loaded = false;      // every pass loads the left operand of the scores into registers
-  bool q_loaded_once = false;      // some passes do, such as the first
-  std::int64_t special_parts = 0;  // keys of each part of the values, where exponentials stand between parts; 0: they
-                                   // do not
+  bool q_loaded_once = false;  // some passes do, such as the first
 
   std::optional<NestedProducts> nested{};
 

@@ -109,7 +109,6 @@ TEST_CASE("what a kernel stores, and how its exponentials stand, follows from it
   CHECK(!wgmma.rewrites_tiles);
   CHECK(wgmma.value_bits == 16);
   CHECK(wgmma.value_operands == wgmma.operands);
-  CHECK(split.special_parts == 0);
 }
 
 TEST_CASE("quantised keys: matrix loads tell their bits; transposed, an instruction's columns are rows of Q") {

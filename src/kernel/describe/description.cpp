@@ -151,9 +151,6 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
     part.add("loads_every_step", "[Q]", ValueSource::code,
              fmt::format("a thread copies {} bytes in a step, Q among them", facts.copied_bytes));
   part.yes("loads_in_product", facts.sliced, "the loops of the products wait for copies");
-  if (facts.special_parts > 0)
-    part.add("special_parts", facts.special_parts, ValueSource::code,
-             "exponentials stand before each part of the product with V");
   describe_transposed(facts, tile, part);
   part.yes("output_through_smem", facts.output_through_smem, "stores to shared memory and loads outside the loop");
   if (tile.extra_smem > 0)

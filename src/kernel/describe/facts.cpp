@@ -293,7 +293,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.head_dim = found.head_dim, facts.v_head_dim = found.v_head_dim;
   facts.q_in_smem = scores.a_from_shared || found.q_loaded, facts.scores_ahead = found.scores_ahead;
   facts.q_once_in_smem = found.q_loaded_once, facts.value_operands = found.values.instruction.type_b;
-  facts.value_bits = found.values.instruction.bits_b, facts.special_parts = found.special_parts;
+  facts.value_bits = found.values.instruction.bits_b;
   add_roles(code, found, facts);
   const CodeCounts step = step_of(code, found);
   facts.step = work_of(step);

@@ -61,7 +61,6 @@ struct AttentionFacts {
   std::string value_operands;           // "BF16": format of the product with V; empty: not stated
   std::string results_as;               // "BF16": format of the results, where conversions behind the products state it
   std::int64_t value_bits = 0;          // of the operands of the product with V; 0: not stated
-  std::int64_t special_parts = 0;       // keys whose exponentials stand right before their part of that product; 0: all
   // Where products stand in loops inside of the loop over keys, or other warps compute parts (NestedProducts).
   std::int64_t depth_of_pass = 0;     // of the scores' sums, where the launch decides how many passes there are
   std::int64_t value_depth = 0;       // of the values' sums, where they are in a loop inside

@@ -36,7 +36,7 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("copies_out", f.copies_out), visit("rewrites_tiles", f.rewrites_tiles);
   visit("score_parts", f.score_parts), visit("q_once_in_smem", f.q_once_in_smem),
       visit("value_operands", f.value_operands), visit("results_as", f.results_as);
-  visit("value_bits", f.value_bits), visit("special_parts", f.special_parts);
+  visit("value_bits", f.value_bits);
   visit("transposed", f.transposed), visit("q_direct", f.q_direct), visit("fetched_bytes", f.fetched_bytes);
   visit("pass", f.pass), visit("p_in_registers", f.p_in_registers), visit("reduces", f.reduces);
   visit("depth_of_pass", f.depth_of_pass), visit("value_depth", f.value_depth);
@@ -111,13 +111,12 @@ bool added_later(std::string_view name) {
   if (of_few(name)) return true;
   constexpr std::string_view names[] = {"rows_stored",    "stores_without_product",
                                         "copies_out",     "rewrites_tiles",
-                                        "value_bits",     "special_parts",
-                                        "q_once_in_smem", "score_parts",
-                                        "value_operands", "transposed",
-                                        "q_direct",       "fetched_bytes",
-                                        "pass",           "p_in_registers",
-                                        "reduces",        "program",
-                                        "results_as"};
+                                        "value_bits",     "q_once_in_smem",
+                                        "score_parts",    "value_operands",
+                                        "transposed",     "q_direct",
+                                        "fetched_bytes",  "pass",
+                                        "p_in_registers", "reduces",
+                                        "program",        "results_as"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

@@ -85,42 +85,6 @@ struct BySize {
   std::map<std::int64_t, std::int64_t> numbers;
 };
 
-// A number for every size of an axis, or the same for all.
-struct Times {
-  std::int64_t always = 0;
-  BySize by;  // empty: `always`
-};
-
-// How often a thread waits in a round for its loads of an array.
-struct RoundLoads {
-  std::string array;
-  Times times;
-};
-
-// Products in plain FMA take the sum of a step in rounds: threads load the operands of `depth` terms, wait for those of
-// each array so many times, meet at a barrier, multiply, and meet at another. While they multiply a warp waits
-// `shared_waits` times for what it reads from shared memory, and its scheduler `bank_waits` clocks for operands that
-// lie in the same bank of registers. depth 0: not known.
-struct Rounds {
-  std::int64_t depth = 0;
-  std::vector<RoundLoads> loads;
-  Times shared_waits, bank_waits;
-};
-
-// Lanes take an array's steps side by side: `lanes` of them, or, where a thread has `columns` of a row of the output,
-// as many as the block has threads for. A thread waits `times` in every `group` of its steps, and once for the steps
-// left over.
-struct WaitLoads {
-  std::string array;
-  std::int64_t lanes = 1, columns = 0, group = 1, times = 1;
-};
-
-// What a block without products waits for, one thing after the other.
-struct Waits {
-  std::vector<WaitLoads> loads;
-  std::int64_t shuffles = 0, barriers = 0;
-};
-
 // Steps of an island's stream for which an implementation runs.
 struct Steps {
   std::int64_t least = 1, most = 0;  // 0: no limit
@@ -153,10 +117,9 @@ struct IslandImplementation {
   bool existing_rows = false;   // rows of all heads are one axis of the grid: no row of a tile beyond an array's end
   std::map<std::string, std::int64_t> sector_reads;  // values a row that its warps read whole sectors for: times each
   std::int64_t warps = 0;                            // of a block of this island; 0: the variant's
-  std::int64_t registers = 0;      // a thread, as the compiler reports; 0: what the variant must hold decides
-  BySize registers_of;             // the same, of instances for different sizes
-  std::int64_t special_parts = 0;  // scores of a row whose special functions precede a part of the last product; 0: all
-  std::int64_t row_multiple = 1;   // a row of scores that no loop cuts is worked on in multiples of this many
+  std::int64_t registers = 0;     // a thread, as the compiler reports; 0: what the variant must hold decides
+  BySize registers_of;            // the same, of instances for different sizes
+  std::int64_t row_multiple = 1;  // a row of scores that no loop cuts is worked on in multiples of this many
   // Of an axis that no loop of the grid cuts, by name: what threads compute reaches to a multiple of so many, or to the
   // smallest of these sizes that holds it, on zeros past its end.
   std::map<std::string, std::int64_t> computes_multiples;
@@ -175,12 +138,8 @@ struct IslandImplementation {
   std::map<GridDimension, When> falling;  // dimensions taken from their last tile to their first, by blocks or by steps
   std::optional<Sections> sections;       // block_order, where it holds for sections of heads only
   Overlap overlap = Overlap::lockstep;
-  Rounds rounds;
-  Waits waits;
   bool early_launch =
       false;  // its blocks are on their units before the island ahead of it has ended, and wait for that
-  double stall_clocks =
-      0;  // from an instruction of a warp to its next, mean, by the machine code's stall counts; 0: not known
   std::vector<std::string> loads_first;  // that threads load and wait for before their block's first copy
   bool loads_in_product = false;         // each product copies its own operands, none runs ahead of it
   std::vector<std::string> loads_early;  // but for the one with these: their copies start before the work on the scores

@@ -82,7 +82,6 @@ code:
       row_multiple: 1
       computes_multiples: {d: 32}
       computes_sizes: {e: [64, 128]}
-      special_parts: 16
       warps: 12
       registers: 168
       registers_of: {x: {2048: 27, 4096: 32}}
@@ -92,9 +91,6 @@ code:
       own_last_tile: 64
       mask_entry_bytes: 1
       sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true, smaller: first}
-      rounds: {depth: 32, waits: {Q: 4, K: 3}, shared_waits: 8, bank_waits: 100, waits_of: {K: {d: {64: 5}}},
-          shared_waits_of: {d: {64: 80, 128: 40}}, bank_waits_of: {d: {128: 40}}}
-      stall_clocks: 2.4
       loads_in_product: true
       loads_early: [V]
       loads_first: [Q]
@@ -115,7 +111,6 @@ code:
       row_threads: {columns: 1, multiple: 128}
       step_lanes: 32
       sector_reads: {L_part: 2}
-      waits: {loads: {L_part: {lanes: 32, group: 4, times: 1}, O_part: {columns: 4}}, shuffles: 10, barriers: 2}
       early_launch: true
   variants:
     - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16],

@@ -16,6 +16,10 @@ namespace tilescope {
 // ldgsts: products (matrix instructions, or multiply-adds of products in plain FMA), loads of their operands, copies to
 // shared memory; wavefronts: of shared memory, of what is no tile: where products are plain FMA, statistics of rows;
 // barriers: of the block; shared_waits: waits for loads of statistics from shared memory.
+// Of launches without tensor cores, what a warp by itself waits for (validate/tools/code_waits.py): clocks: of its
+// instructions one after the other, if memory answered at once; load_waits, shared_waits, special_waits: for loads from
+// global and shared memory and special functions that follow on each other; bank_waits: clocks of its scheduler for
+// register banks.
 enum class CodeCount {
   instructions,
   xu,
@@ -31,7 +35,11 @@ enum class CodeCount {
   ldgsts,
   wavefronts,
   barriers,
-  shared_waits
+  shared_waits,
+  clocks,
+  load_waits,
+  special_waits,
+  bank_waits
 };
 template <>
 struct EnumTable<CodeCount> {
@@ -49,7 +57,11 @@ struct EnumTable<CodeCount> {
                                    NamedKind{CodeCount::ldgsts, "ldgsts"},
                                    NamedKind{CodeCount::wavefronts, "wavefronts"},
                                    NamedKind{CodeCount::barriers, "barriers"},
-                                   NamedKind{CodeCount::shared_waits, "shared_waits"}};
+                                   NamedKind{CodeCount::shared_waits, "shared_waits"},
+                                   NamedKind{CodeCount::clocks, "clocks"},
+                                   NamedKind{CodeCount::load_waits, "load_waits"},
+                                   NamedKind{CodeCount::special_waits, "special_waits"},
+                                   NamedKind{CodeCount::bank_waits, "bank_waits"}};
 };
 
 // Pieces of code by how often they run: once in a block that claims tiles; once for each tile of queries; once for each
@@ -75,6 +87,7 @@ using PassCounts = std::array<std::int64_t, code_count_count>;
 // over from groups of `group`, one at a time, then the groups. Its pieces run for a warp: if it has a step, if some are
 // left over, if it has a group; in each pass of either loop.
 struct StepsLoop {
+  std::string array;  // that it loads
   std::int64_t apart = 1, beside = 1, group = 1;
   PassCounts some{}, around_left{}, around_groups{}, left{}, of_group{};
 };

@@ -16,8 +16,9 @@ PassCounts read_counts(const Node& node) {
 }
 
 StepsLoop read_loop(const Node& node) {
-  node.only({"apart", "beside", "group", "some", "around_left", "around_groups", "left", "of_group"});
-  StepsLoop loop{.apart = node["apart"].integer(1, 4096),
+  node.only({"array", "apart", "beside", "group", "some", "around_left", "around_groups", "left", "of_group"});
+  StepsLoop loop{.array = node["array"].text(),
+                 .apart = node["apart"].integer(1, 4096),
                  .beside = node["beside"].integer(1, 4096),
                  .group = node["group"].integer(1, 1024)};
   for (const auto& [key, counts] : {std::pair{"some", &loop.some},

@@ -111,7 +111,7 @@ TEST_CASE("typed variants get the instructions of the instance with their tile, 
 
 TEST_CASE("what code tells of launches and variants stands in the summary, or in the descriptor's own") {
   const std::string found =
-      " \"facts\": [{\"launch\": \"forward\", \"row_store\": 8, \"stall_clocks\": 2}],\n"
+      " \"facts\": [{\"launch\": \"forward\", \"row_store\": 8, \"row_load\": 2}],\n"
       " \"variants\": [{\"head_dim\": 64, \"tile_q\": 128, \"tile_kv\": 64, \"warps\": 8, "
       "\"smem_bytes\": 77}],\n";
   const KernelDescriptor kernel =
@@ -120,7 +120,7 @@ TEST_CASE("what code tells of launches and variants stands in the summary, or in
   CHECK(kernel.variants.front().smem_bytes == 77);
   CHECK(kernel.variants.front().code.of(CodePass::step, CodeCount::alu) == 40);
   CHECK(kernel.islands.front().row_store == 8);
-  CHECK(kernel.islands.front().stall_clocks == 2);
+  CHECK(kernel.islands.front().row_load == 2);
   const std::string own = std::string(descriptor_text) +
                           "code:\n  facts: [{launch: forward, row_store: 4}]\n"
                           "  variants: [{head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4, spills: true}]\n";
@@ -147,7 +147,7 @@ TEST_CASE("launches without products have pieces and loops of their own") {
   const std::string launch =
       ",\n  "
       "{\"kernel\":\"g\",\"launch\":\"combine\",\"steps\":{\"least\":5},\"columns\":128,\"warps\":4,\"first_lanes\":16,"
-      "\"passes\":{\"row\":{\"instructions\":9}},\"loops\":[{\"apart\":32,\"beside\":32,\"group\":4,"
+      "\"passes\":{\"row\":{\"instructions\":9}},\"loops\":[{\"array\":\"V\",\"apart\":32,\"beside\":32,\"group\":4,"
       "\"left\":{\"instructions\":16},\"of_group\":{\"instructions\":44}}]}\n]}";
   const KernelDescriptor kernel = Folder(descriptor_text, with(code_text, "\n]}", launch)).load();
   REQUIRE(kernel.launch_codes.size() == 1);
@@ -158,6 +158,7 @@ TEST_CASE("launches without products have pieces and loops of their own") {
   CHECK(found.code.first_lanes == 16);
   CHECK(found.code.of(CodePass::row, CodeCount::instructions) == 9);
   REQUIRE(found.code.loops.size() == 1);
+  CHECK(found.code.loops.front().array == "V");
   CHECK(found.code.loops.front().group == 4);
   CHECK(found.code.loops.front().of_group[0] == 44);
   CHECK(found.code.loops.front().around_left[0] == 0);

@@ -30,12 +30,8 @@ const std::vector<std::string>& found_of_launch() {
                                              "stores_by",
                                              "loaded_by_threads",
                                              "mask_entry_bytes",
-                                             "special_parts",
                                              "sections",
-                                             "rounds",
-                                             "waits",
                                              "early_launch",
-                                             "stall_clocks",
                                              "loads_in_product",
                                              "loads_early",
                                              "loads_first",
@@ -186,48 +182,6 @@ Sections read_sections(const Node& node, const Diagram& diagram) {
   return sections;
 }
 
-Rounds read_rounds(const Node& node, const Diagram& diagram) {
-  node.only({"depth", "waits", "shared_waits", "bank_waits", "waits_of", "shared_waits_of", "bank_waits_of"});
-  Rounds rounds;
-  rounds.depth = node["depth"].integer(1, 4096);
-  for (const auto& [array, times] : node["waits"].entries()) {
-    check_array(times, array, diagram);
-    rounds.loads.push_back({array, {times.integer(1, 64), {}}});
-  }
-  if (const auto by = node.find("waits_of"))
-    for (const auto& [array, sizes] : by->entries()) {
-      const auto loads = std::find_if(rounds.loads.begin(), rounds.loads.end(),
-                                      [&name = array](const RoundLoads& each) { return each.array == name; });
-      if (loads == rounds.loads.end())
-        sizes.report(fmt::format("'{}' is not in 'waits'; name it there with the number for other sizes", array));
-      else loads->times.by = read_by_size(sizes, diagram, 1, 64);
-    }
-  const auto read = [&](const std::string& key, std::int64_t most, Times& times) {
-    if (const auto always = node.find(key.c_str())) times.always = always->integer(0, most);
-    if (const auto by = node.find((key + "_of").c_str())) times.by = read_by_size(*by, diagram, 0, most);
-  };
-  read("shared_waits", 4096, rounds.shared_waits), read("bank_waits", 65536, rounds.bank_waits);
-  return rounds;
-}
-
-Waits read_waits(const Node& node, const Diagram& diagram) {
-  node.only({"loads", "shuffles", "barriers"});
-  Waits waits;
-  for (const auto& [array, how] : node["loads"].entries()) {
-    check_array(how, array, diagram);
-    how.only({"lanes", "columns", "group", "times"});
-    WaitLoads& loads = waits.loads.emplace_back(WaitLoads{.array = array});
-    const auto number = [&, at = how](const char* key, std::int64_t& value) {
-      if (const auto found = at.find(key)) value = found->integer(1, 4096);
-    };
-    number("lanes", loads.lanes), number("columns", loads.columns), number("group", loads.group),
-        number("times", loads.times);
-  }
-  if (const auto shuffles = node.find("shuffles")) waits.shuffles = shuffles->integer(0, 4096);
-  if (const auto barriers = node.find("barriers")) waits.barriers = barriers->integer(0, 4096);
-  return waits;
-}
-
 }  // namespace
 
 bool read_dimensions(const Node& list, std::vector<GridDimension>& dimensions) {
@@ -255,18 +209,14 @@ void read_found(const Node& node, const Schedule& schedule, IslandImplementation
   read_rows(node, schedule.diagram, island);
   if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
   read_computed(node, schedule.diagram, island);
-  if (const auto parts = node.find("special_parts")) island.special_parts = parts->integer(1, 1 << 20);
   if (const auto warps = node.find("warps")) island.warps = warps->integer(1, 32);
   if (const auto registers = node.find("registers")) island.registers = registers->integer(1, 255);
   if (const auto registers = node.find("registers_of"))
     island.registers_of = read_by_size(*registers, schedule.diagram, 1, 255);
   if (const auto sections = node.find("sections")) island.sections = read_sections(*sections, schedule.diagram);
-  if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
   if (const auto first = node.find("loads_first")) island.loads_first = read_array_names(*first, schedule.diagram);
   if (const auto own = node.find("loads_in_product")) island.loads_in_product = own->boolean();
   if (const auto early = node.find("loads_early")) island.loads_early = read_array_names(*early, schedule.diagram);
-  if (const auto rounds = node.find("rounds")) island.rounds = read_rounds(*rounds, schedule.diagram);
-  if (const auto waits = node.find("waits")) island.waits = read_waits(*waits, schedule.diagram);
   if (const auto early = node.find("early_launch")) island.early_launch = early->boolean();
   if (const auto work = node.find("work")) read_work(*work, schedule.diagram, island);
 }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "predict/grid/next_unit.h"
+#include "predict/point/order/next_unit.h"
 
 namespace tilescope {
 namespace {

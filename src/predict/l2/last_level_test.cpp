@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/test_seed.h"
-#include "predict/grid/block_order.h"
 #include "predict/l2/walk/random_order.h"
+#include "predict/point/order/block_order.h"
 #include "predict/predict.h"
 
 namespace tilescope::last_level_test {

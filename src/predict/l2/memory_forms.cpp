@@ -1,7 +1,7 @@
 #include "predict/l2/memory_forms.h"
 
-#include "predict/grid/issue_order.h"
 #include "predict/point/block_memory.h"
+#include "predict/point/order/issue_order.h"
 
 namespace tilescope {
 namespace {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "base/checked.h"
-#include "predict/grid/block_order.h"
 #include "predict/l2/read_together.h"
 #include "predict/point/mechanisms.h"
+#include "predict/point/order/block_order.h"
 #include "predict/point/products.h"
 #include "predict/traffic/sectors.h"
 

@@ -6,11 +6,11 @@
 
 #include "base/checked.h"
 #include "base/contains.h"
-#include "predict/grid/issue_order.h"
 #include "predict/l2/closed_form.h"
 #include "predict/l2/memory_forms.h"
 #include "predict/l2/memory_seconds.h"
 #include "predict/l2/walk/walk.h"
+#include "predict/point/order/issue_order.h"
 
 namespace tilescope {
 namespace {

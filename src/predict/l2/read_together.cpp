@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "predict/grid/next_unit.h"
 #include "predict/l2/walk/nest_steps.h"
 #include "predict/l2/walk/random_order.h"
+#include "predict/point/order/next_unit.h"
 
 namespace tilescope {
 namespace {

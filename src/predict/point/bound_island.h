@@ -103,9 +103,6 @@ std::int64_t steps_of(const Nest& nest);
 
 // The number for the size that the axis has here; `otherwise`: it goes by none.
 std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t otherwise);
-inline std::int64_t number_for(const BoundIsland& bound, const Times& times) {
-  return number_for(bound, times.by, times.always);
-}
 
 // Values and bytes of one tile of an array, uncut.
 std::int64_t tile_values(const BoundIsland& bound, ArrayId id);

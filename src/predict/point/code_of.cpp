@@ -50,14 +50,20 @@ const InstanceCode* code_of(const BoundIsland& bound) {
   return &bound.variant->code;
 }
 
-double shuffles_of_row(const BoundIsland& bound) {
+double of_step(const BoundIsland& bound, CodeCount count) {
   const InstanceCode* code = code_of(bound);
-  if (!code) return bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step;
-  const auto& guard = bound.plan.schedule.diagram.guard;
-  const BoundLoop* query = guard ? bound.nest.loop_over(guard->query) : nullptr;
-  if (!query) return 0;
-  const std::int64_t of_block = code->of(CodePass::step, CodeCount::shuffle) * code->warps * lanes_of_warp(bound);
-  return static_cast<double>(of_block) / static_cast<double>(query->tile * row_lanes(bound));
+  return code ? static_cast<double>(code->of(CodePass::step, count)) : 0;
+}
+
+bool works_in_rounds(const BoundIsland& bound) {
+  const InstanceCode* code = bound.how.uses_tensor_cores() ? nullptr : code_of(bound);
+  return code && code->round_terms > 0;
+}
+
+bool waits_for_loads(const BoundIsland& bound) {
+  const InstanceCode* code = bound.how.uses_tensor_cores() ? nullptr : code_of(bound);
+  return code && code->round_terms == 0 &&
+         (!code->loops.empty() || code->of(CodePass::once, CodeCount::load_waits) > 0);
 }
 
 }  // namespace tilescope

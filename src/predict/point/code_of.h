@@ -8,7 +8,13 @@ namespace tilescope {
 // The summary of the machine code that runs the island's products; nullptr: it is not known.
 const InstanceCode* code_of(const BoundIsland& bound);
 
-// Shuffles of a row's step that follow on each other: each lane of the row executes them.
-double shuffles_of_row(const BoundIsland& bound);
+// What a warp executes in a step; in a round, where products take rounds. 0: the code is not known.
+double of_step(const BoundIsland& bound, CodeCount count);
+
+// Whether products are multiply-adds whose operands threads stage in rounds.
+bool works_in_rounds(const BoundIsland& bound);
+
+// Whether blocks have no products, and the code tells how often each waits for loads.
+bool waits_for_loads(const BoundIsland& bound);
 
 }  // namespace tilescope

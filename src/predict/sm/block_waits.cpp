@@ -5,28 +5,12 @@
 
 #include "base/checked.h"
 #include "predict/l2/memory_seconds.h"
+#include "predict/point/code_of.h"
 #include "predict/traffic/sector_reads.h"
+#include "predict/work/code_work.h"
 
 namespace tilescope {
 namespace {
-
-// Steps of an array that a block's lanes take side by side.
-std::int64_t side_by_side(const BoundIsland& bound, const WaitLoads& loads) {
-  if (loads.columns == 0) return loads.lanes;
-  const std::int64_t threads = warps_of_block(bound) * lanes_of_warp(bound),
-                     block_columns = std::max<std::int64_t>(1, bound.how.row_threads.columns) * threads,
-                     columns = std::min(bound.point.workload.d_v, block_columns);
-  return std::max<std::int64_t>(1, threads * loads.columns / columns);
-}
-
-// Times that a thread waits for loads of an array in all its steps.
-double times_of(const BoundIsland& bound, const WaitLoads& loads, ArrayId id) {
-  const std::int64_t steps = bound.streams(id) ? steps_of(bound.nest) : 1;
-  // Threads with one step fewer may wait longer: what is left of a group is loaded one by one.
-  const auto waits = [&](std::int64_t own) { return own / loads.group * loads.times + own % loads.group; };
-  const std::int64_t at_once = side_by_side(bound, loads), most = ceil_div(steps, at_once);
-  return static_cast<double>(steps % at_once == 0 ? waits(most) : std::max(waits(most), waits(most - 1)));
-}
 
 // Clocks in which the L2 serves one reading of an array of which all warps read lone sectors: few lines, each asked for
 // by many warps, and a slice gives one sector after the other.
@@ -48,26 +32,37 @@ double clocks_of_fullest_slice(const LaunchAtSm& launch, ArrayId id, std::int64_
   return of_line * of_a_line * lines_of_fullest_slice(std::max(1.0, lines * at_once), slices);
 }
 
-// Steps of an array, or of the nest if it has fewer, of which a warp waits for all at once.
-double steps_at_once(const BoundIsland& bound, const WaitLoads& loads) {
-  const double of_block = static_cast<double>(side_by_side(bound, loads)),
-               of_warp = loads.columns > 0 ? of_block / static_cast<double>(warps_of_block(bound)) : of_block,
-               all = static_cast<double>(std::max<std::int64_t>(1, steps_of(bound.nest)));
-  return std::clamp(of_warp * static_cast<double>(ceil_div(loads.group, loads.times)), 1.0, all);
-}
-
-// Clocks of a wait for an array that an earlier launch has written, each step by another unit, in the block that waits
-// longest. A wait takes the latency of its farthest line. The launch ends with the block that has the most far lines:
-// the expected maximum over all blocks (normal approximation).
-double clocks_of_written(const LaunchAtSm& launch, const WaitLoads& loads, ArrayId id, double times) {
+// Clocks of a wait for an array that an earlier launch has written, `at_once` of whose steps a warp waits for together,
+// each written by another unit, in the block that waits longest. A wait takes the latency of its farthest line. The
+// launch ends with the block that has the most far lines: the expected maximum over all blocks (normal approximation).
+double clocks_of_written(const LaunchAtSm& launch, ArrayId id, double times, double at_once) {
   const BoundIsland& bound = launch.bound;
   const SmRates& rates = launch.rates;
   const double all = static_cast<double>(std::max<std::int64_t>(1, steps_of(bound.nest))),
                step_bytes = static_cast<double>(touched_bytes(bound, id, {})) / all,
-               far = any_far(bound.hardware, steps_at_once(bound, loads), step_bytes),
+               far = any_far(bound.hardware, std::clamp(at_once, 1.0, all), step_bytes),
                blocks = static_cast<double>(std::max<std::int64_t>(1, grid_blocks(bound))),
                worst = far + std::sqrt(2 * std::log(blocks) * far * (1 - far) / std::max(1.0, times));
   return rates.l2_near + std::min(1.0, worst) * (rates.l2_far - rates.l2_near);
+}
+
+// What a block's warp waits for the lines of an array in one reading.
+struct Reading {
+  double fresh = 0, hits = 0;  // from memory; from the L2
+  double busy = 0;             // of these, clocks in which a slice of the L2 serves all blocks in turn
+};
+
+Reading reading_of(const LaunchAtSm& launch, ArrayId id, double times, double at_once) {
+  const BoundIsland& bound = launch.bound;
+  const auto entry = bound.how.sector_reads.find(bound.plan.schedule.diagram.array(id).name);
+  const std::int64_t reads = entry == bound.how.sector_reads.end() ? 1 : entry->second;
+  // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
+  const double slice = clocks_of_fullest_slice(launch, id, reads),
+               hit = times * (from_earlier_launch(bound, id) ? clocks_of_written(launch, id, times, at_once)
+                                                             : launch.rates.l2_far);
+  return {.fresh = std::max(slice, times * launch.rates.far_memory()),
+          .hits = std::max(slice, hit),
+          .busy = slice > hit ? slice : 0};
 }
 
 }  // namespace
@@ -75,24 +70,50 @@ double clocks_of_written(const LaunchAtSm& launch, const WaitLoads& loads, Array
 BlockWaits block_waits(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
   BlockWaits waits;
-  const Waits& how = bound.how.waits;
-  if (how.loads.empty()) return waits;
+  if (!waits_for_loads(bound)) return waits;
+  const InstanceCode& code = *code_of(bound);
+  const WarpCounts warp = counts_of_warp(bound, code);
+  const Diagram& diagram = bound.plan.schedule.diagram;
   const bool all_stays = stays_in_l2(bound.hardware, moved(launch.counts, Boundary::hbm));
-  for (const WaitLoads& loads : how.loads) {
-    const auto id = bound.plan.schedule.diagram.find_array(loads.array);
+  const auto of = [](const PassCounts& counts, CodeCount count) {
+    return static_cast<double>(counts[static_cast<std::size_t>(count)]);
+  };
+  const auto work = [&](const PassCounts& counts) {
+    waits.own += of(counts, CodeCount::clocks) + of(counts, CodeCount::special_waits) * launch.rates.ex2_chain +
+                 of(counts, CodeCount::shared_waits) * launch.rates.smem_chain;
+    waits.shuffles += of(counts, CodeCount::shuffle), waits.barriers += of(counts, CodeCount::barriers);
+  };
+  const auto wait = [&](ArrayId id, const Reading& reading, bool again) {
+    const bool written = all_stays && from_earlier_launch(bound, id);
+    waits.cold += again ? reading.hits : reading.fresh;
+    waits.warm += again || written ? reading.hits : reading.fresh;
+  };
+  work(warp.outside);
+  // Outside of loops a warp asks for all arrays before it waits.
+  if (const double times = of(warp.outside, CodeCount::load_waits); times > 0) {
+    ArrayId last{};
+    Reading longest;
+    for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+      const auto id = static_cast<ArrayId>(static_cast<int>(i));
+      if (!loads(bound, id)) continue;
+      const Reading reading = reading_of(launch, id, times, static_cast<double>(steps_of(bound.nest)));
+      if (reading.hits > longest.hits) longest = reading, last = id;
+    }
+    wait(last, longest, false);
+  }
+  std::string_view before;
+  for (std::size_t i = 0; i < code.loops.size(); ++i) {
+    const StepsLoop& loop = code.loops[i];
+    work(warp.loops[i]);
+    const auto id = diagram.find_array(loop.array);
     if (!id) continue;
-    const auto entry = bound.how.sector_reads.find(loads.array);
-    const std::int64_t reads = entry == bound.how.sector_reads.end() ? 1 : entry->second;
-    const double times = times_of(bound, loads, *id), later = static_cast<double>(reads - 1);
-    // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
-    const double busy = clocks_of_fullest_slice(launch, *id, reads),
-                 hit = from_earlier_launch(bound, *id) ? clocks_of_written(launch, loads, *id, times)
-                                                       : launch.rates.l2_far;
-    const double hits = std::max(busy, times * hit), fresh = std::max(busy, times * launch.rates.far_memory());
+    const double of_group = of(loop.of_group, CodeCount::load_waits),
+                 at_once = static_cast<double>(loop.beside) * std::ceil(static_cast<double>(loop.group) / of_group);
+    const Reading reading = reading_of(launch, *id, of(warp.loops[i], CodeCount::load_waits), at_once);
+    wait(*id, reading, loop.array == before);
     // A slice serves blocks one after the other: later loads of early blocks overlap its service of late blocks.
-    if (&loads != &how.loads.back() && busy > times * hit) waits.in_turn = busy;
-    waits.cold += fresh + later * hits;
-    waits.warm += (all_stays && from_earlier_launch(bound, *id) ? hits : fresh) + later * hits;
+    if (i + 1 < code.loops.size()) waits.in_turn = reading.busy;
+    before = loop.array;
   }
   return waits;
 }

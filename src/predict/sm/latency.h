@@ -5,13 +5,9 @@
 
 namespace tilescope {
 
-// Clocks that a warp waits in every step whatever else happens: for the results of its own chain of operations, and for
-// what it loads itself. `matrix`, `special` and `alu` run under that phase of other warps of its block.
-struct StepLatency {
-  double matrix = 0, special = 0, alu = 0, between = 0;
-};
-
-StepLatency latency_of(const LaunchAtSm& launch, double steps, Inputs inputs);
+// Clocks of a step in which a warp waits for its own results and for what it loads itself, of launches that are not
+// simulated: products of threads in rounds, and blocks without products. 0: others.
+double waits_of_step(const LaunchAtSm& launch, double steps, Inputs inputs);
 
 // Of the bytes of streamed tiles that enter the units, the part that waits for memory.
 double missed_part(const LaunchAtSm& launch, Inputs inputs);

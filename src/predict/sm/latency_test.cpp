@@ -12,15 +12,13 @@
 namespace tilescope::latency_test {
 namespace {
 
-constexpr std::array fields{&StepLatency::matrix, &StepLatency::special, &StepLatency::alu, &StepLatency::between};
-
-std::vector<StepLatency> latencies(const Plan& plan, const HardwareProfile& hardware, const Point& point, Inputs inputs,
-                                   const Faster& faster = as_it_is) {
+std::vector<double> latencies(const Plan& plan, const HardwareProfile& hardware, const Point& point, Inputs inputs,
+                              const Faster& faster = as_it_is) {
   const Staged stages = staged(plan, hardware, point);
-  std::vector<StepLatency> all;
+  std::vector<double> all;
   for (LaunchAtSm launch : stages.launches) {
     launch.faster = faster;
-    all.push_back(latency_of(launch, 1000, inputs));
+    all.push_back(waits_of_step(launch, 1000, inputs));
   }
   return all;
 }
@@ -31,8 +29,7 @@ TEST_CASE("a step waits for its chain and for its loads: each without the other 
   const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
   std::mt19937 engine(419);
   int chains = 0, loads = 0;
-  for (const char* kernel : {"flash1", "reference", "reference_fp32", "backward_split", "pytorch_efficient",
-                             "fused_wgmma", "case_study", "split_kv"}) {
+  for (const char* kernel : {"reference", "reference_fp32", "reference_backward", "split_kv"}) {
     CAPTURE(kernel);
     const Plan plan = load_plan_for_kernel(kernel, data);
     for (int i = 0; i < 6; ++i) {
@@ -49,16 +46,15 @@ TEST_CASE("a step waits for its chain and for its loads: each without the other 
       const auto chain = latencies(plan, hardware, point, inputs);
       point.time = without(Mechanism::chain_waits);
       const auto load = latencies(plan, hardware, point, inputs);
-      for (std::size_t launch = 0; launch < both.size(); ++launch)
-        for (const auto field : fields) {
-          CHECK(both[launch].*field == doctest::Approx(chain[launch].*field + load[launch].*field));
-          CHECK(halved[launch].*field == doctest::Approx(both[launch].*field / 2));
-          chains += chain[launch].*field > 0, loads += load[launch].*field > 0;
-        }
+      for (std::size_t launch = 0; launch < both.size(); ++launch) {
+        CHECK(both[launch] == doctest::Approx(chain[launch] + load[launch]));
+        CHECK(halved[launch] == doctest::Approx(both[launch] / 2));
+        chains += chain[launch] > 0, loads += load[launch] > 0;
+      }
     }
   }
-  CHECK(chains > 100);
-  CHECK(loads > 20);
+  CHECK(chains > 50);
+  CHECK(loads > 50);
 }
 
 TEST_CASE("of blocks that read a tile at once one waits for memory, and the others half as long, under any mask") {

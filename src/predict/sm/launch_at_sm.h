@@ -56,6 +56,9 @@ LaunchAtSm launch_at_sm(const BoundIsland& bound, const LaunchCounts& counts, do
 // Whether the profile lacks a rate that the launch's clocks need.
 bool missing_sm_rate(const LaunchAtSm& launch);
 
+// Of the blocks that run at once, as many as read the same tile of an array.
+double readers_at_once(const BoundIsland& bound, const LaunchCounts& counts, ArrayId id);
+
 // Products of threads: waits of a block in the rounds in which it stages their operands, by Inputs. A miss on a line
 // that is already in flight costs the full memory latency. Data that an earlier launch wrote is in one partition of the
 // L2, so a block's warps wait for the far one; inputs that were read before are in both.

@@ -26,17 +26,11 @@ double SmRates::block_barrier(std::int64_t warps) const {
   return clocks;
 }
 
-const char* missing_sm_rate(const HardwareProfile& hardware) {
-  if (!hardware.measured) return "measured";
-  const auto& pipes = hardware.measured->pipes;
-  if (!pipes.ex2) return "measured.pipes.ex2";
-  if (!pipes.ffma) return "measured.pipes.ffma";
-  if (!pipes.max) return "measured.pipes.max";
-  if (!pipes.cvt_f16x2) return "measured.pipes.cvt_f16x2";
-  if (!pipes.shuffle) return "measured.pipes.shuffle";
+bool missing_sm_rate(const HardwareProfile& hardware) {
   const MemoryLevel* smem = hardware.level(LevelId::smem);
-  if (!smem || !smem->bandwidth_bytes_per_cycle) return "levels.smem.bandwidth_per_cycle";
-  return hardware.boost_hz ? nullptr : "compute.boost_clock";
+  if (!hardware.measured || !hardware.boost_hz || !smem || !smem->bandwidth_bytes_per_cycle) return true;
+  const auto& pipes = hardware.measured->pipes;
+  return !pipes.ex2 || !pipes.ffma || !pipes.max || !pipes.cvt_f16x2 || !pipes.shuffle;
 }
 
 bool halved_depth(const IslandImplementation& how) { return how.path().from_registers && how.mma.k == 8; }

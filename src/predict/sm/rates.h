@@ -26,10 +26,8 @@ class SmRates {
   double conversion = of(m_.pipes.cvt_f16x2);
 
   // Clocks until a result can be used.
-  double ex2_chain = of(m_.chains.ex2), fma_chain = of(m_.chains.ffma);
-  double max_chain = of(m_.chains.max), shuffle_chain = of(m_.chains.shuffle);
+  double ex2_chain = of(m_.chains.ex2), shuffle_chain = of(m_.chains.shuffle), smem_chain = of(m_.smem.latency);
   double mma_chain = of_fp16(m_.tensor.mma_latency), mma_k8_chain = of(m_.tensor.mma_k8_latency);
-  double smem_chain = of(m_.smem.latency);
 
   double block_barrier(std::int64_t warps) const;  // bar.sync
 
@@ -55,9 +53,8 @@ class SmRates {
   double oldest_first = of(m_.beside.oldest_first);
 };
 
-// The first rate without which an island's time on a multiprocessor is not known ("measured.pipes.lop3"); nullptr:
-// none.
-const char* missing_sm_rate(const HardwareProfile& hardware);
+// Whether the profile lacks a rate without which an island's time on a multiprocessor is not known.
+bool missing_sm_rate(const HardwareProfile& hardware);
 
 // Products of mma.sync in m16n8k8.
 bool halved_depth(const IslandImplementation& how);

@@ -129,7 +129,6 @@ class Lowering {
   void add_rotated(ProgramLines& all) const;
   void add_asynchronous(ProgramLines& all) const;
   void add_products(ProgramLines& all) const;
-  void add_in_parts(ProgramLines& all, const ProductStep& p, const Scores& scores) const;
 
   const WarpStep& s_;
   int mma_chain_ = 0;
@@ -274,21 +273,6 @@ void Lowering::add_asynchronous(ProgramLines& all) const {
   issue(every), wait_for(issued);
 }
 
-// Special functions of a part of the scores run under the product of the part before.
-void Lowering::add_in_parts(ProgramLines& all, const ProductStep& p, const Scores& scores) const {
-  const int parts = s_.special_parts;
-  VectorOps of_scores = scores.first;
-  of_scores.alu = of_scores.shuffle = 0;  // they were done before
-  append(all, merged(arithmetic(scores.rest), exponentials(part_of(of_scores, 0, parts))));
-  for (int i = 0; i < parts; ++i) {
-    ProductStep own = p;
-    own.instructions = part(p.instructions, i, parts), own.loads = part(p.loads, i, parts);
-    own.depth = std::max(1, part(p.depth, i, parts));
-    append(all, i + 1 < parts ? merged(product(own), exponentials(part_of(of_scores, i + 1, parts))) : product(own));
-  }
-  append(all, results(0));
-}
-
 // A warp multiplies, then goes on with the results.
 void Lowering::add_products(ProgramLines& all) const {
   const int products = static_cast<int>(s_.products.size());
@@ -304,8 +288,7 @@ void Lowering::add_products(ProgramLines& all) const {
     }
     append(all, barriers(part(s_.barriers, i, products)));
     if (!p.of_scores && after_scores) append(all, stores_to_shared(s_.shared_stores));
-    if (last && one && s_.special_parts > 1) return add_in_parts(all, p, own);
-    append(all, product(p, one && after_scores && s_.special_parts == 1));
+    append(all, product(p, one && after_scores));
     if (!p.of_scores) {
       if (last) append(all, results(0));
       continue;
@@ -317,7 +300,6 @@ void Lowering::add_products(ProgramLines& all) const {
       continue;
     }
     append(all, maxima(own.first));
-    if (one && s_.special_parts > 1) continue;
     if (one) own.first.fmul += std::exchange(own.rest.fmul, 0);
     if (one && !last) append(all, loads_of(s_.products[static_cast<std::size_t>(i) + 1], 0));
     append(all, exponentials(own.first));

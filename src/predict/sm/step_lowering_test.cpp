@@ -67,7 +67,6 @@ WarpStep random_step(Random& random) {
   step.pipelined = step.wgmma && products == 2 && number(0, 1);
   step.products_in_turn = step.wgmma && products == 2 && number(0, 1);
   step.waits_each = step.wgmma && number(0, 3) == 0;
-  step.special_parts = step.wgmma || of_scores > 1 ? 1 : number(1, 3);
   step.parts = step.pipelined || step.products_in_turn ? 1 : number(1, 2);
   step.shared_stores = number(0, 4), step.shared_loads = number(0, 8), step.shared_words = number(0, 8);
   step.sums = number(0, 3), step.global_stores = number(0, 3);

@@ -1,7 +1,7 @@
-// Clocks of one multiprocessor. Steps of kernels on tensor cores are simulated. Ideal kernels, products of threads and
-// blocks without products have no instructions of tensor cores: what their steps ask of each unit follows from the
-// counts, and how groups that go at their own pace share the units from mean-value analysis of a closed queueing
-// network (Reiser and Lavenberg, J. ACM 27(2), 1980). Rates are microbenchmarks' (hardware/measured.h).
+// Clocks of one multiprocessor. Steps of kernels on tensor cores are simulated. Products of threads and blocks without
+// products share units by mean-value analysis of a closed queueing network (Reiser and Lavenberg, J. ACM 27(2), 1980);
+// their machine code says what a warp waits for. Else the slowest unit is the bound. Rates are microbenchmarks'
+// (hardware/measured.h).
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ struct SmStep {
   StepDemand demand = {};
   BlockClocks clocks = {};                   // a block's step, by how many blocks share the unit
   std::array<double, most_resident> work{};  // the same without waits for copies of tiles
-  double latency = 0;                        // idle clocks of a step of one resident block
+  double waits = 0;                          // see waits_of_step
   double once = 0;                           // clocks before the first step of a launch
   double cold_extra = 0;                     // clocks more that a block takes where the L2 is empty
   double in_turn = 0;                        // see BlockWaits

@@ -193,9 +193,9 @@ TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffl
   CHECK(far > 1.3 * waits.warm);  // of 64 blocks the one with the farthest lines
   CHECK(far <= (2 + 2 + 8) * 500);
   // Shuffles and barriers are links of the chain: a round of a block that is alone has both.
-  const double alone = sm_step(stages.launches[1], 64).latency;
+  const double alone = sm_step(stages.launches[1], 64).waits;
   hardware.measured->sync.block_barrier[4].value += 7;
-  CHECK(sm_step(stages.launches[1], 64).latency - alone == doctest::Approx(2.0 * 7 / 64));  // a step of a part
+  CHECK(sm_step(stages.launches[1], 64).waits - alone == doctest::Approx(2.0 * 7 / 64));  // a step of a part
 }
 
 TEST_CASE("streamed bytes start with a ramp; the host's interval is stated beside the time") {

@@ -114,15 +114,12 @@ WarpStep warp_step(const LaunchAtSm& launch, double steps) {
                 .scores_in_turn = overlap.scores_in_turn};
   for (const ProductImplementation& product : how.products)
     step.parts = std::max(step.parts, static_cast<int>(product.parts));
-  const auto& guard = bound.plan.schedule.diagram.guard;
-  if (how.special_parts > 0 && guard)
-    step.special_parts =
-        std::max(1, rounded(extent_of_step(bound, guard->key) / static_cast<double>(how.special_parts)));
   add_vector_ops(launch, warp_steps, warps_of_grid, step);
   add_tiles(launch, warps, step);
   add_products(launch, warps, warp_steps, step);
 
-  const double added = stored_in_steps(bound, true), stored = stored_in_steps(bound, false) - added;
+  const double added = stored_bytes(bound, StoredBytes::added_in_steps),
+               stored = stored_bytes(bound, StoredBytes::in_steps) - added;
   step.sums = rounded(added / (step.wgmma ? wide : word) / warp_steps),
   step.global_stores = rounded(stored / wide / warp_steps);
   step.row_copy = how.row_load > 0 && stored > 0;
@@ -133,16 +130,15 @@ WarpStep warp_step(const LaunchAtSm& launch, double steps) {
   step.shared_words = rounded(operations(launch.counts.work.pipes, {Pipe::shared}) / warp_steps);
 
   const InstanceCode* code = code_of(bound);
-  const auto of_step = [&](CodeCount count) {
+  const auto of_code = [&](CodeCount count) {
     const CodePass pass = steps_of(bound.nest) == 1 ? CodePass::once : CodePass::step;
     return code ? static_cast<double>(code->of(pass, count)) : 0.0;
   };
-  const double barriers = of_step(CodeCount::barriers);
+  const double barriers = of_code(CodeCount::barriers);
   step.barriers = !step.lockstep ? step.shared_stores > 0  // before other warps' products take what warps give
-                  : barriers > 0 ? rounded(barriers) - 1
-                                 : static_cast<int>(std::max<std::int64_t>(how.waits.barriers, 1)) - 1;
-  step.shared_waits = rounded(of_step(CodeCount::shared_waits));
-  if (code) step.instructions = rounded(of_step(CodeCount::instructions) * static_cast<double>(code->warps) / warps);
+                                 : std::max(rounded(barriers), 1) - 1;
+  step.shared_waits = rounded(of_code(CodeCount::shared_waits));
+  if (code) step.instructions = rounded(of_code(CodeCount::instructions) * static_cast<double>(code->warps) / warps);
   else step.instructions = stated_instructions(launch.counts.work, warp_steps);
   return step;
 }

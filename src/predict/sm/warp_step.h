@@ -34,8 +34,7 @@ struct WarpStep {
   bool pipelined = false;                             // pointwise work runs under the last product of the step before
   bool waits_each = false, loads_in_product = false;  // IslandImplementation, KernelVariant
   bool products_in_turn = false, scores_in_turn = false;
-  int parts = 1;          // that the products are made in, one after the other
-  int special_parts = 1;  // of the scores, whose special functions precede a part of the last product
+  int parts = 1;  // that the products are made in, one after the other
 
   // Instructions of the warp.
   VectorOps scores{}, outputs{}, threads{}, once{};  // `threads`: addresses and loops; `once`: after a block's steps

@@ -1,4 +1,4 @@
-// Power, and the clock that the power limit leaves.
+// The clock that the power limit leaves.
 #pragma once
 
 #include <span>
@@ -6,11 +6,6 @@
 #include "predict/time/launch_time.h"
 
 namespace tilescope {
-
-// J of a launch beyond what the board takes while it is merely busy, added to what others take. Nothing where the
-// profile lacks energies. `added_bytes`: that SMs add to memory. `from_memory`: part of the bytes at HBM that move.
-void add_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts,
-                double added_bytes, double from_memory, EnergyByItem& energy);
 
 // The highest clock at which launches that run one after the other, again and again, stay within the board's power, and
 // the power there. The energy of an operation falls with the clock because the voltage falls (power.clock_exponent).

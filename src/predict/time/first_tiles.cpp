@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "predict/l2/memory_seconds.h"
 #include "predict/l2/walk/nest_steps.h"
+#include "predict/point/code_of.h"
 #include "predict/point/products.h"
 
 namespace tilescope {
@@ -84,7 +85,7 @@ std::vector<Asked> under_mask(const BoundIsland& bound, std::size_t stream, Arra
 
 FirstTiles first_tiles(const LaunchAtSm& launch, double step_seconds) {
   const BoundIsland& bound = launch.bound;
-  if (!bound.how.waits.loads.empty()) return {};  // its blocks' own waits
+  if (waits_for_loads(bound)) return {};  // its blocks' own waits
   const std::int64_t blocks = std::min(bound.nest.blocks(), resident_blocks(bound, launch.counts.occupancy));
   const int stream = stream_under_mask(bound);
   const Diagram& diagram = bound.plan.schedule.diagram;

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "predict/l2/memory_seconds.h"
+#include "predict/point/code_of.h"
 #include "predict/point/mechanisms.h"
 #include "predict/time/launch_gaps.h"
 
@@ -70,7 +71,7 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmStep& step, const Place
 
 LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, double gone) {
   LaunchTime time = by_itself;
-  if (!launch.bound.how.waits.loads.empty()) time.start.cold = time.start.warm;
+  if (waits_for_loads(launch.bound)) time.start.cold = time.start.warm;
   const auto& measured = launch.bound.hardware.measured;
   const bool may_stay = at_work(launch.bound, Mechanism::stays_in_l2) && measured && measured->l2.read_private;
   if (!may_stay) gone = 1;

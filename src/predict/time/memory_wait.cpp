@@ -16,12 +16,11 @@ namespace {
 // attention (stream_blocks_test.cpp) the mean error is 2.9 % for 2 KiB, 3.1 for 4, 4.4 for 8, 5.6 for 16.
 constexpr double piece_bytes = 4096;
 constexpr std::int64_t most_pieces = 16, most_drawn = 60000, most_steps = 200000;
-constexpr std::int64_t most_runs = 4;
 
 // Blocks that come and go, whose threads or copy engine bring a tile a step.
 bool streams_tiles(const BoundIsland& bound) {
   const auto& how = bound.how;
-  if (!how.uses_tensor_cores() || how.persistent || how.rounds.depth > 0 || !how.waits.loads.empty()) return false;
+  if (!how.uses_tensor_cores() || how.persistent) return false;
   if (!how.load().asynchronous) return false;
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
@@ -29,19 +28,6 @@ bool streams_tiles(const BoundIsland& bound) {
     if (loads(bound, id) && bound.streams(id)) return true;
   }
   return false;
-}
-
-// Mean of a few orders in which pieces may come.
-Streamed mean_of_runs(StreamedBlocks blocks, std::int64_t drawn) {
-  const auto runs = std::clamp<std::int64_t>(most_drawn / std::max<std::int64_t>(1, drawn), 1, most_runs);
-  Streamed mean;
-  for (std::int64_t run = 0; run < runs; ++run) {
-    blocks.seed = static_cast<unsigned>(run + 1);
-    const Streamed one = stream_blocks(blocks);
-    const double part = 1 / static_cast<double>(runs);
-    mean.seconds += part * one.seconds, mean.busy += part * one.busy;
-  }
-  return mean;
 }
 
 }  // namespace
@@ -73,7 +59,7 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
     blocks.start = rates.block_start / highest_hz, blocks.lead = blocks.start + step.lead / hz;
     for (std::size_t i = 0; i < blocks.step.size(); ++i) blocks.step[i] = step.work[i] / hz;
     blocks.trail = step.work[0] > 0 ? step.trail / step.work[0] : 0;
-    return mean_of_runs(blocks, all * blocks.pieces);
+    return stream_blocks(blocks);
   };
   const bool stays = gone < 1 && rates.copy_l2 > 0;
   const auto warm = [&](double hz) {

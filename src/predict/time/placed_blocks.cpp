@@ -4,9 +4,10 @@
 #include <iterator>
 
 #include "base/checked.h"
-#include "predict/grid/block_order.h"
-#include "predict/grid/first_blocks.h"
+#include "predict/point/code_of.h"
 #include "predict/point/mechanisms.h"
+#include "predict/point/order/block_order.h"
+#include "predict/point/order/first_blocks.h"
 
 namespace tilescope {
 namespace {
@@ -43,10 +44,10 @@ Placement placed_blocks(const LaunchAtSm& launch, const SmStep& step) {
   placed.clocks = std::max(placed.clocks + step.once, step.clocks.step[0] * mean);
   // Blocks that only wait and move bytes begin together: until their first loads have come, only the block scheduler is
   // busy.
-  if (!bound.how.waits.loads.empty()) {
+  if (waits_for_loads(bound)) {
     const double each = std::max(mean * std::max(step.demand.memory, step.demand.issue), launch.rates.block_beside),
                  all = static_cast<double>(ceil_div(blocks, units)) * each;
-    placed.clocks = std::max(placed.clocks, all + mean * step.latency - std::min(all, step.in_turn));
+    placed.clocks = std::max(placed.clocks, all + mean * step.waits - std::min(all, step.in_turn));
   }
   placed.busy = held * placed.clocks;
   return placed;

@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/contains.h"
-#include "predict/grid/issue_order.h"
+#include "predict/point/order/issue_order.h"
 #include "predict/point/products.h"
 #include "predict/traffic/array_layout.h"
 #include "predict/traffic/sector_reads.h"

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/contains.h"
+#include "predict/point/code_of.h"
 #include "predict/point/products.h"
 
 namespace tilescope {
@@ -213,23 +214,22 @@ void add_instructions(const BoundIsland& bound, const PassCounts& counts, const 
       checked_mul(checked_mul(runs.warps, lanes), others(bound, counts));
 }
 
-// Pieces of a loop that a block's warp number `warp` executes, `blocks` blocks.
-void add_loop(const BoundIsland& bound, const StepsLoop& loop, std::int64_t warp, std::int64_t blocks, Work& work) {
+// How often a block's warp number `warp` executes each piece of a loop.
+template <class Piece>
+void for_each_piece(const BoundIsland& bound, const StepsLoop& loop, std::int64_t warp, const Piece& piece) {
   const std::int64_t first = warp * loop.beside % loop.apart, steps = steps_of(bound.nest),
                      lanes = lanes_of_warp(bound) / loop.beside;
   Runs some, around_left, around_groups, left, groups;
   for (std::int64_t beside = 0; beside < loop.beside && first + beside < steps; ++beside) {
     const std::int64_t own = ceil_div(steps - first - beside, loop.apart);
     const auto add = [&](Runs& runs, std::int64_t times) {
-      runs.warps = std::max(runs.warps, checked_mul(blocks, times));
-      runs.threads += checked_mul(checked_mul(blocks, lanes), times);
+      runs.warps = std::max(runs.warps, times), runs.threads += checked_mul(lanes, times);
     };
     add(left, own % loop.group), add(groups, own / loop.group), add(some, 1);
     add(around_left, own % loop.group > 0), add(around_groups, own >= loop.group);
   }
-  add_instructions(bound, loop.left, left, work), add_instructions(bound, loop.of_group, groups, work);
-  add_instructions(bound, loop.some, some, work), add_instructions(bound, loop.around_left, around_left, work);
-  add_instructions(bound, loop.around_groups, around_groups, work);
+  piece(loop.left, left), piece(loop.of_group, groups), piece(loop.some, some);
+  piece(loop.around_left, around_left), piece(loop.around_groups, around_groups);
 }
 
 // Executions by warps and threads of each piece.
@@ -245,8 +245,13 @@ void add_launch_work(const BoundIsland& bound, const InstanceCode& code, Work& w
   for (std::size_t i = 0; i < code_pass_count; ++i)
     add_instructions(bound, code.passes[i], runs_of(bound, code, static_cast<CodePass>(static_cast<int>(i)), runs[i]),
                      work);
+  const std::int64_t blocks = grid_blocks(bound);
   for (const StepsLoop& loop : code.loops)
-    for (std::int64_t warp = 0; warp < of_block; ++warp) add_loop(bound, loop, warp, grid_blocks(bound), work);
+    for (std::int64_t warp = 0; warp < of_block; ++warp)
+      for_each_piece(bound, loop, warp, [&](const PassCounts& counts, const Runs& of_warp) {
+        const Runs all{.warps = checked_mul(blocks, of_warp.warps), .threads = checked_mul(blocks, of_warp.threads)};
+        add_instructions(bound, counts, all, work);
+      });
 }
 
 // Scores that a block's first step leaves out: the instructions that each score has.
@@ -274,7 +279,35 @@ void leave_out_scores(const BoundIsland& bound, const InstanceCode& code, Work& 
   leave_out(bound.point.mask.masks() ? CodePass::end : CodePass::tail, CodeCount::alu, CodeCount::alu);
 }
 
+void add_times(const PassCounts& counts, std::int64_t times, PassCounts& sum) {
+  for (std::size_t i = 0; i < code_count_count; ++i) sum[i] += checked_mul(times, counts[i]);
+}
+
 }  // namespace
+
+double rounds_of_step(const BoundIsland& bound) {
+  return static_cast<double>(rounds_of_block(bound, *code_of(bound))) / static_cast<double>(steps_of(bound.nest));
+}
+
+WarpCounts counts_of_warp(const BoundIsland& bound, const InstanceCode& code) {
+  const std::int64_t blocks = std::max<std::int64_t>(1, grid_blocks(bound));
+  const Executions runs = executions_of_launch(bound, code);
+  WarpCounts warp;
+  for (std::size_t i = 0; i < code_pass_count; ++i) {
+    const bool first = i == static_cast<std::size_t>(CodePass::first);
+    add_times(code.passes[i], ceil_div(runs[i], blocks * (first ? code.first_warps : code.warps)), warp.outside);
+  }
+  for (const StepsLoop& loop : code.loops) {
+    PassCounts& most = warp.loops.emplace_back();
+    for (std::int64_t number = 0; number < warps_of_block(bound); ++number) {
+      PassCounts own{};
+      for_each_piece(bound, loop, number,
+                     [&](const PassCounts& counts, const Runs& of_warp) { add_times(counts, of_warp.warps, own); });
+      for (std::size_t i = 0; i < code_count_count; ++i) most[i] = std::max(most[i], own[i]);
+    }
+  }
+  return warp;
+}
 
 void add_code_work(const BoundIsland& bound, const InstanceCode& code, Work& work) {
   if (!bound.how.uses_tensor_cores()) return add_launch_work(bound, code, work);

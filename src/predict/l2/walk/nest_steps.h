@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "predict/grid/block_order.h"
 #include "predict/point/bound_island.h"
+#include "predict/point/order/block_order.h"
 
 namespace tilescope {
 

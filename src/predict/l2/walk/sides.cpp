@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "predict/grid/first_blocks.h"
+#include "predict/point/order/first_blocks.h"
 
 namespace tilescope {
 

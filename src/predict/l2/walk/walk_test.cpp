@@ -10,8 +10,8 @@
 #include <random>
 
 #include "base/test_seed.h"
-#include "predict/grid/block_order.h"
 #include "predict/l2/walk/random_order.h"
+#include "predict/point/order/block_order.h"
 #include "predict/point/support.h"
 
 namespace tilescope::walk_walk_test {

@@ -1,4 +1,4 @@
-#include "predict/time/gains.h"
+#include "predict/gains.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // Compares the order of blocks with the index arithmetic of the kernels, written here a second time.
-#include "predict/grid/block_order.h"
+#include "predict/point/order/block_order.h"
 
 #include <doctest/doctest.h>
 

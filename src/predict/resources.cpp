@@ -1,4 +1,4 @@
-#include "predict/time/resources.h"
+#include "predict/resources.h"
 
 #include "predict/l2/memory_seconds.h"
 

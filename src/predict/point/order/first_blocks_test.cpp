@@ -1,5 +1,5 @@
 // Compares where blocks start with %smid of each block of spinning kernels on an H200 (173 launches, four times each).
-#include "predict/grid/first_blocks.h"
+#include "predict/point/order/first_blocks.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "predict/grid/first_blocks.h"
+#include "predict/point/order/first_blocks.h"
 
 #include <algorithm>
 #include <iterator>

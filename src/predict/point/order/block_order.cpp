@@ -1,4 +1,4 @@
-#include "predict/grid/block_order.h"
+#include "predict/point/order/block_order.h"
 
 #include <algorithm>
 

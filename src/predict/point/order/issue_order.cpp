@@ -1,8 +1,8 @@
-#include "predict/grid/issue_order.h"
+#include "predict/point/order/issue_order.h"
 
 #include <algorithm>
 
-#include "predict/grid/block_order.h"
+#include "predict/point/order/block_order.h"
 
 namespace tilescope {
 
