@@ -158,26 +158,22 @@ double SimulatedSteps::shorter() const {
 }
 
 double SimulatedSteps::clocks(std::int64_t resident, Inputs inputs) const {
-  const double longer = longer_by_mask();
-  const auto mean_step = [&](CopySource source) { return step(source, resident, false) * shorter_ * longer; };
+  const auto step = [&](CopySource source, std::int64_t blocks, bool masked) {
+    StepQuestion question = question_;
+    question.resident = static_cast<int>(blocks), question.copies_from = source, question.masked = masked;
+    return launch_.bound.plan.steps->clocks(question, launch_.bound.hardware);
+  };
+  // Blocks are at masked tiles at different times: one that is alone tells how much longer these take.
+  const auto mean_step = [&](CopySource source) {
+    const double whole = step(source, resident, false) * shorter_, alone = masked_ > 0 ? step(source, 1, false) : 0;
+    return alone > 0 ? whole * (1 + masked_ * (step(source, 1, true) / alone - 1)) : whole;
+  };
   const double missed = missed_part(launch_, inputs), loads_missed = missed_loads(launch_, inputs),
                near = mean_step(CopySource::l2);
   const double copies = missed > 0 ? missed * (mean_step(CopySource::hbm) - near) : 0,
                loads = loads_later(resident, loads_missed),
                waits = std::max(copies > 0 ? missed : 0, loads > 0 ? loads_missed : 0);
   return behind_stores(near + copies + loads, waits, resident);
-}
-
-double SimulatedSteps::step(CopySource source, std::int64_t resident, bool masked) const {
-  StepQuestion question = question_;
-  question.resident = static_cast<int>(resident), question.copies_from = source, question.masked = masked;
-  return launch_.bound.plan.steps->clocks(question, launch_.bound.hardware);
-}
-
-// Blocks are at masked tiles at different times: one that is alone tells how much longer these take.
-double SimulatedSteps::longer_by_mask() const {
-  const double alone = masked_ > 0 ? step(CopySource::l2, 1, false) : 0;
-  return alone > 0 ? 1 + masked_ * (step(CopySource::l2, 1, true) / alone - 1) : 1;
 }
 
 // Loads wait in proportion to the part of memory's time that stores take (hbm.write_wait), which is less the longer a

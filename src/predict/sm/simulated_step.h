@@ -37,12 +37,9 @@ class SimulatedSteps {
   SimulatedSteps(const LaunchAtSm& launch, double steps);
   // Of the mean step of each of `resident` blocks: masked tiles among them, and copies from L2 and memory.
   double clocks(std::int64_t resident, Inputs inputs) const;
-  // How many times as long as a whole tile's step the mean step is.
-  double longer_by_mask() const;
   SimulatedEnds ends(Inputs inputs) const;
 
  private:
-  double step(CopySource source, std::int64_t resident, bool masked) const;
   // Clocks more for what threads load to registers, of which the part `missed` comes from memory.
   double loads_later(std::int64_t resident, double missed) const;
   // The same clocks where stores keep memory busy. `missed`: the part of what the step waits for that memory brings.

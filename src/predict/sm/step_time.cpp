@@ -15,6 +15,13 @@
 namespace tilescope {
 namespace {
 
+// Of the FLOP of all products of a step, the last one's.
+double last_product_share(const BoundIsland& bound) {
+  double last = 0, all = 0;
+  for_each_product(bound, [&](const Product& product) { all += last = product.multiply_adds; });
+  return all > 0 ? last / all : 0;
+}
+
 // Clocks of one block by itself whose warps go through a step together, one phase after the other.
 double one_after_the_other(const StepDemand& d) {
   return std::max(d.tensor, d.smem) + std::max(d.xu, d.fma) + d.alu + d.leaving;
@@ -53,26 +60,28 @@ void add_ends(const LaunchAtSm& launch, const SimulatedEnds& ends, SmStep& step)
   // Groups of warps that go through steps each on its own.
   const std::int64_t groups =
       bound.how.overlap == Overlap::lockstep ? 1 : std::max<std::int64_t>(1, consumer_warps(bound) / 4);
-  // A block begins with loads by its threads, with the copy engine's tensor descriptor, and with a copy from memory. In
-  // a persistent block the copy of the next tile's queries overlaps the epilogue where the code is known. All its warps
-  // wait for the queries, so their first step is in lockstep.
+  // A block begins with loads by its threads, with the copy engine's tensor descriptor, and with a copy from memory. A
+  // persistent block issues the copy of the next tile's queries after the last product of scores, so that the copy
+  // overlaps the last product, or the epilogue where the code is known. All its warps wait for the queries, so their
+  // first step is in lockstep.
   const double shorter = launch.faster_by(Lever::latency), start = rates.block_start / shorter;
   double copy = 0;
   if (at_work(bound, Mechanism::block_ends)) {
     step.lead = (ends.lead + (!bound.how.loads_first.empty() || bulk ? rates.hbm : 0)) / shorter;
     copy = rates.copy_hbm / shorter, step.trail = ends.trail;
   }
+  const double under_last = step.demand.tensor / static_cast<double>(groups) * last_product_share(bound);
   double& fixed = step.clocks.fixed;
   // Threads that stage operands in rounds do not prefetch: the latency is part of the waits of each round.
   const bool simulated = stays && ends.around > 0;
   fixed = simulated         ? ends.around + std::max(0.0, copy - ends.trail)
           : ends.around > 0 ? start + ends.around
-          : stays           ? copy
+          : stays           ? std::max(0.0, copy - under_last)
                             : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
   if (!simulated && (stays || groups > 1) && at_work(bound, Mechanism::first_together))
     fixed += std::max(0.0, one_after_the_other(step.demand) - step.clocks.step[0]);
   // The copy of the first tile is not overlapped.
-  if (stays) step.once = start + rates.hbm / shorter + std::min(copy, ends.trail);
+  if (stays) step.once = start + rates.hbm / shorter + std::min(copy, under_last);
   // Stores by threads: the warps of a block stall until their stores have drained. A persistent block whose tiles the
   // copy engine loads issues the copy of its next tile before it stores; stores by the copy engine overlap the next
   // tile, except those of the last tile. Threads that copy tiles issue the copies after their stores.
@@ -110,11 +119,6 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
       for (double* each : {&step.work[at], &step.clocks.step[at]})
         *each = std::max(*each, static_cast<double>(j) * step.demand.leaving);
   }
-  // Blocks have about as many tiles that the mask cuts, however many steps they have: what these take longer is fixed.
-  const double whole = simulated ? 1 / simulated->longer_by_mask() : 1,
-               blocks = static_cast<double>(std::max<std::int64_t>(1, grid_blocks(bound))),
-               cut = (1 - whole) * step.clocks.step[static_cast<std::size_t>(launch.resident() - 1)] * steps / blocks;
-  for (double& each : step.clocks.step) each *= whole;
   step.clocks.oldest_first = launch.rates.oldest_first;  // schedulers pick the oldest warp that can issue
   if (!waits_for_loads(bound)) {
     const bool ends = simulated && at_work(bound, Mechanism::block_ends);
@@ -123,7 +127,6 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
     const BlockWaits both = block_waits(launch);
     step.cold_extra = both.cold - both.warm, step.in_turn = both.in_turn;
   }
-  step.clocks.fixed += cut;
   return step;
 }
 
