@@ -145,8 +145,7 @@ def launch_of(launch, kernel):
         if name == "of_group":
             loops[pair]["steps"] = block
 
-    list_instructions(kernel["code"])
-    code_paths.launch_pieces(kernel["code"], add_block, add_loop)
+    code_paths.launch_pieces(list_instructions(kernel), add_block, add_loop)
     for counts in (*passes.values(), *(counts for pieces in loops.values() for counts in pieces.values())):
         finish(counts)
     if "step" in passes:

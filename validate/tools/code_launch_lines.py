@@ -66,10 +66,8 @@ def line_of(entry, kernel, arguments):
             "sum": sum_pieces, "ahead": code_flash.ahead_pieces, "straight": code_flash.straight_pieces, "staged": code_flash.staged_pieces}[entry["how"]]
     if isinstance(entry.get("warps"), str):
         entry = {**entry, "warps": evaluated(entry["warps"], sizes)}
-    if entry["how"] in ("round", "row", "sum"):
-        list_instructions(kernel["code"])
-        kernel["code"]["bounds"] = kernel["bounds"]
-    found = find(kernel["code"], entry, sizes, evaluated)
+    found = find(list_instructions(kernel) if entry["how"] in ("round", "row", "sum") else kernel["code"], entry, sizes,
+                 evaluated)
     passes, warps, before = found if isinstance(found, tuple) else (found, entry["warps"], 0)
     warps = entry.get("warps", warps)
     wavefronts_of(entry, passes, sizes)

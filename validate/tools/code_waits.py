@@ -16,13 +16,17 @@ LONG = 10**6  # clocks beyond all other work of a piece: the waits that nothing 
 COUNTS = ("clocks", "load_waits", "special_waits", "shared_waits", "barriers")
 
 
-def list_instructions(code):
-    """Gives the counts of each block its instructions, which `add` of code_passes.py collects. Needs what `inspect
-    --instructions` prints."""
+def list_instructions(kernel):
+    """The kernel's code, with the instructions of each block in its counts, which `add` of code_passes.py collects, and the
+    bounds of its loops. Needs what `inspect --instructions --hardware ID` prints."""
+    if "instruction_list" not in kernel["code"] or "bounds" not in kernel:
+        raise ValueError(f"{kernel['kernel']}: waits need what `inspect --instructions --hardware h200_sxm` prints")
+    code = {**kernel["code"], "bounds": kernel["bounds"]}
     listed = [(int(each["address"], 16), each) for each in code["instruction_list"]]
     for block in code["blocks"]:
         first, last = int(block["first"], 16), int(block["last"], 16)
         block["counts"]["listing"] = [each for address, each in listed if first <= address <= last]
+    return code
 
 
 def opcode_of(instruction):
