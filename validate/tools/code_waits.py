@@ -13,7 +13,6 @@ import re
 OPCODE = re.compile(r"(?:@!?U?P\w+ )?(\w+)")
 SHARED_LATENCY = 30  # clocks of compute capability 9.0 (smem.latency of its profiles)
 LONG = 10**6  # clocks beyond all other work of a piece: the waits that nothing hides
-COUNTS = ("clocks", "load_waits", "special_waits", "shared_waits", "barriers")
 
 
 def list_instructions(kernel):
@@ -46,7 +45,7 @@ def clocks_of(listing, latencies):
 
 
 def waits_of(listing):
-    """COUNTS of a piece."""
+    """These counts of a piece."""
     clocks = clocks_of(listing, {})
     return {"clocks": clocks,
             "load_waits": clocks_of(listing, {"LDG": LONG}) // LONG,

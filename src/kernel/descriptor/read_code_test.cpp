@@ -162,6 +162,8 @@ TEST_CASE("launches without products have pieces and loops of their own") {
   CHECK(found.code.loops.front().group == 4);
   CHECK(found.code.loops.front().of_group[0] == 44);
   CHECK(found.code.loops.front().around_left[0] == 0);
+  const std::string other = with(code_text, "\n]}", with(launch, "\"array\":\"V\"", "\"array\":\"W\""));
+  CHECK(Folder(descriptor_text, other).findings().find("'W' is not an array of diagram") != std::string::npos);
 }
 
 TEST_CASE("the summary of NAME.kernel.yaml is NAME.code.json") {

@@ -7,21 +7,18 @@
 #include "predict/point/code_of.h"
 #include "predict/point/mechanisms.h"
 #include "predict/point/order/block_order.h"
-#include "predict/sm/block_waits.h"
 
 namespace tilescope {
 namespace {
 
 // Clocks of a step in which a warp waits for results of its own, and for barriers.
-double own_waits(const LaunchAtSm& launch) {
+double own_waits(const LaunchAtSm& launch, const BlockWaits& block) {
   const BoundIsland& bound = launch.bound;
   const SmRates& rates = launch.rates;
   const double barrier = rates.block_barrier(warps_of_block(bound));
-  if (waits_for_loads(bound)) {
-    const BlockWaits block = block_waits(launch);
+  if (waits_for_loads(bound))
     return (block.shuffles * rates.shuffle_chain + block.barriers * barrier) /
            static_cast<double>(steps_of(bound.nest));
-  }
   if (!works_in_rounds(bound)) return 0;
   // The first operands of a round, and those that other work does not hide.
   return rounds_of_step(bound) * ((1 + of_step(bound, CodeCount::shared_waits)) * rates.smem_chain +
@@ -29,12 +26,11 @@ double own_waits(const LaunchAtSm& launch) {
 }
 
 // The same for what threads load themselves: so many loads one after the other, each as long as its level takes.
-double load_waits(const LaunchAtSm& launch, double steps, Inputs inputs) {
+double load_waits(const LaunchAtSm& launch, const BlockWaits& block, double steps, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
   const SmRates& rates = launch.rates;
   if (waits_for_loads(bound))
-    return (block_waits(launch).warm + (bound.how.early_launch ? 0 : rates.block_start)) /
-           static_cast<double>(steps_of(bound.nest));
+    return (block.warm + (bound.how.early_launch ? 0 : rates.block_start)) / static_cast<double>(steps_of(bound.nest));
   if (!works_in_rounds(bound)) return 0;
   const RoundWaits& waits = launch.round_waits[static_cast<std::size_t>(inputs)];
   const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps;  // into the unit
@@ -102,10 +98,10 @@ double missed_loads(const LaunchAtSm& launch, Inputs inputs) {
   return std::min(1.0, (1 + blocks_side_by_side(launch)) / 2 * least.value_or(0));
 }
 
-double waits_of_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
+double waits_of_step(const LaunchAtSm& launch, const BlockWaits& block, double steps, Inputs inputs) {
   double clocks = 0;
-  if (at_work(launch.bound, Mechanism::chain_waits)) clocks += own_waits(launch);
-  if (at_work(launch.bound, Mechanism::load_waits)) clocks += load_waits(launch, steps, inputs);
+  if (at_work(launch.bound, Mechanism::chain_waits)) clocks += own_waits(launch, block);
+  if (at_work(launch.bound, Mechanism::load_waits)) clocks += load_waits(launch, block, steps, inputs);
   return clocks / launch.faster_by(Lever::latency);
 }
 

@@ -18,7 +18,7 @@ std::vector<double> latencies(const Plan& plan, const HardwareProfile& hardware,
   std::vector<double> all;
   for (LaunchAtSm launch : stages.launches) {
     launch.faster = faster;
-    all.push_back(waits_of_step(launch, 1000, inputs));
+    all.push_back(waits_of_step(launch, block_waits(launch), 1000, inputs));
   }
   return all;
 }

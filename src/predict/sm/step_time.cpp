@@ -7,7 +7,6 @@
 #include "predict/l2/around_products.h"
 #include "predict/point/code_of.h"
 #include "predict/point/mechanisms.h"
-#include "predict/sm/block_waits.h"
 #include "predict/sm/latency.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/simulated_step.h"
@@ -28,14 +27,13 @@ double one_after_the_other(const StepDemand& d) {
 }
 
 // Clocks of a step of each of `blocks` resident blocks where the SM is not simulated. `waits`: clocks of a block in
-// which no unit works for it.
-double not_simulated(const LaunchAtSm& launch, const StepDemand& d, double waits, std::int64_t blocks) {
+// which no unit works for it; `own`: of its instructions, one after the other.
+double not_simulated(const LaunchAtSm& launch, const StepDemand& d, double waits, double own, std::int64_t blocks) {
   const BoundIsland& bound = launch.bound;
   const double at_scheduler = d.of_schedulers();
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers. The
   // warp that does most goes through its instructions' fixed latencies while the others wait for it.
   if (waits_for_loads(bound)) {
-    const double own = block_waits(launch).own / static_cast<double>(steps_of(bound.nest));
     return Network{.demand = {d.memory, at_scheduler}, .delay = waits + std::max(0.0, own - at_scheduler)}.round(
         blocks);
   }
@@ -87,8 +85,8 @@ void add_ends(const LaunchAtSm& launch, const SimulatedEnds& ends, SmStep& step)
   // tile, except those of the last tile. Threads that copy tiles issue the copies after their stores.
   double stores = 0;
   if (at_work(bound, Mechanism::leaving_bytes) && rates.local_store > 0)
-    stores =
-        stored_bytes(bound, StoredBytes::after_steps) / static_cast<double>(bound.nest.blocks()) / rates.local_store;
+    stores = stored_bytes(bound, StoredBytes::after_steps) /
+             static_cast<double>(std::max<std::int64_t>(1, bound.nest.blocks())) / rates.local_store;
   if (stays && bulk) {
     (bound.how.store().bulk ? step.once : fixed) += stores;
     step.clocks.empty = stores;
@@ -107,12 +105,15 @@ void add_ends(const LaunchAtSm& launch, const SimulatedEnds& ends, SmStep& step)
 
 SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
-  SmStep step{.steps = steps, .demand = demand_of(launch, steps), .waits = waits_of_step(launch, steps, inputs)};
+  const BlockWaits block = block_waits(launch);
+  SmStep step{.steps = steps, .demand = demand_of(launch, steps), .waits = waits_of_step(launch, block, steps, inputs)};
+  const double own = block.own / static_cast<double>(std::max<std::int64_t>(1, steps_of(bound.nest)));
   const auto simulated =
       can_simulate(bound) ? std::optional<SimulatedSteps>(std::in_place, launch, steps) : std::nullopt;
   for (std::int64_t j = 1; j <= launch.resident(); ++j) {
     const auto at = static_cast<std::size_t>(j - 1);
-    step.work[at] = simulated ? simulated->clocks(j, Inputs::in_l2) : not_simulated(launch, step.demand, step.waits, j);
+    step.work[at] =
+        simulated ? simulated->clocks(j, Inputs::in_l2) : not_simulated(launch, step.demand, step.waits, own, j);
     step.clocks.step[at] = simulated ? simulated->clocks(j, inputs) : step.work[at];
     // All SMs together add to memory and spill no faster than the L2 takes it.
     if (simulated)
@@ -124,8 +125,7 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, Inputs inputs) {
     const bool ends = simulated && at_work(bound, Mechanism::block_ends);
     add_ends(launch, ends ? simulated->ends(inputs) : SimulatedEnds{}, step);
   } else {
-    const BlockWaits both = block_waits(launch);
-    step.cold_extra = both.cold - both.warm, step.in_turn = both.in_turn;
+    step.cold_extra = block.cold - block.warm, step.in_turn = block.in_turn;
   }
   return step;
 }
