@@ -287,11 +287,11 @@ void read_variants(const Document& document, const CodeSource& source, const Sch
         instances.push_back(read_variant(node, schedule, kernel.formats, true));
       take_support(document.root(), source.code, instances, kernel);
     }
-    for (const LaunchCode& launch : source.code.launches)
-      for (const StepsLoop& loop : launch.code.loops) check_array(*source.root, loop.array, schedule.diagram);
     if (source.root && document.clean()) add_code(*source.root, source.code, schedule, kernel);
   }
   if (document.clean() && !kernel.variants.empty()) check_head_dims(document.root(), kernel);
+  for (const LaunchCode& launch : source.code.launches)
+    for (const StepsLoop& loop : launch.code.loops) check_array(*source.root, loop.array, schedule.diagram);
   kernel.launch_codes = source.code.launches;
   kernel.program = source.code.program;
 }
