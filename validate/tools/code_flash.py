@@ -5,6 +5,7 @@ import re
 from code_nests import PRODUCTS, Nest, longest
 from code_passes import add, is_mask
 from code_paths import Flow, opcode_count
+from code_waits import opcode_of
 
 LANES_OF_ROW = 4  # of a fragment of m16n8
 
@@ -97,7 +98,7 @@ def statistics(code, flow, way, times):
         scores = opcode_count(counts, "F2FP") > 0  # whose stores are a tile
         first, last = int(flow.blocks[i]["first"], 16), int(flow.blocks[i]["last"], 16)
         for each in [e for e in code["instruction_list"] if first <= int(e["address"], 16) <= last] * times.get(i, 1):
-            opcode = re.match(r"(?:@!?U?P\w+ )?(\w+)", each["text"]).group(1)
+            opcode = opcode_of(each)
             waited = {opcode for board in each["waits_for"] for opcode in pending.pop(board, ())}
             result["shared_waits"] += "LDS" in waited
             if each["result_scoreboard"] is not None:

@@ -24,7 +24,8 @@ instructions that a warp executes (`passes`):
     list     for each 32 tiles of keys up to a tile of queries' last one
 
 `nests` of the header lists launches whose pieces code_launch_lines.py finds, of kernels with several launches or of PyTorch:
-for those `inspect` needs --instructions, as the library does not say which multiplications are never executed.
+for those `inspect` needs --instructions, as the library does not say which multiplications are never executed; for those
+without matrix instructions, and for `launches`, also --hardware: code_waits.py counts what a warp waits for.
 
 A line with `launch` is an instance of that launch. Its `loops` go through the steps of a stream of which
 a warp takes every `apart`-th, `beside` of them side by side: first those left over from groups of `group` (`left`), then

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/checked.h"
 #include "predict/l2/memory_seconds.h"
