@@ -24,7 +24,7 @@ WarpStep part_of(const WarpStep& step, int i) {
   own.scores = part_of(step.scores, i, step.parts), own.outputs = part_of(step.outputs, i, step.parts);
   for (ProductStep& product : own.products)
     product.instructions = part(product.instructions, i, step.parts),
-    product.loads = part(product.loads, i, step.parts);
+    product.loads = part(product.loads, i, step.parts), product.copies = part(product.copies, i, step.parts);
   own.shared_stores = part(step.shared_stores, i, step.parts),
   own.shared_loads = part(step.shared_loads, i, step.parts), own.shared_words = part(step.shared_words, i, step.parts);
   own.sums = i == 0 ? step.sums : 0;
@@ -61,7 +61,7 @@ class Lowering {
   ProgramLines loads_of(const ProductStep& p, int place) const {
     return repeated(part(p.loads, place, p.depth), {.result = load_board + place % 2, .text = text::load_matrix});
   }
-  ProgramLines product(const ProductStep& p, bool loaded = false) const;
+  ProgramLines product(const ProductStep& p, bool loaded = false, int meetings = 0) const;
   ProgramLines asynchronous_product(const ProductStep& p) const;
   ProgramLines results(int unfinished_groups) const {
     if (s_.wgmma)
@@ -194,13 +194,15 @@ ProgramLines Lowering::asynchronous_product(const ProductStep& p) const {
   return lines;
 }
 
-// Operands of the next place along the summed axis are loaded before the products of one.
-ProgramLines Lowering::product(const ProductStep& p, bool loaded) const {
+// Operands of the next place along the summed axis are loaded before the products of one. `meetings`: barriers of warps
+// that copy the operands place by place.
+ProgramLines Lowering::product(const ProductStep& p, bool loaded, int meetings) const {
   if (s_.wgmma) return asynchronous_product(p);
   const auto [letter, formats] = name_of(p.format);
   ProgramLines lines = loaded ? ProgramLines{} : loads_of(p, 0);
   for (int place = 0; place < p.depth; ++place) {
     const bool last = place + 1 == p.depth;
+    append(lines, barriers(part(meetings, place, p.depth)));
     if (!last) append(lines, loads_of(p, place + 1));
     const int now = part(p.instructions, place, p.depth);
     for (int i = 0; i < now; ++i) {
@@ -282,18 +284,22 @@ void Lowering::add_products(ProgramLines& all) const {
   for (int i = 0; i < products; ++i) {
     const ProductStep& p = s_.products[static_cast<std::size_t>(i)];
     const bool last = i + 1 == products, after_scores = i > 0 && s_.products[static_cast<std::size_t>(i) - 1].of_scores;
+    const int meetings = part(s_.barriers, i, products);
     if (s_.loads_in_product) {
-      append(all, copies(part(s_.copies, i, products), 0));
+      if (!(p.early && after_scores)) append(all, copies(p.copies, 0));
       all.push_back({.stall = dependent, .text = text::copies_arrived});
+    } else {
+      append(all, barriers(meetings));
     }
-    append(all, barriers(part(s_.barriers, i, products)));
     if (!p.of_scores && after_scores) append(all, stores_to_shared(s_.shared_stores));
-    append(all, product(p, one && after_scores));
+    append(all, product(p, one && after_scores, s_.loads_in_product ? meetings : 0));
     if (!p.of_scores) {
       if (last) append(all, results(0));
       continue;
     }
-    append(all, results(0)), append(all, shared_loads(seen, score_products()));
+    append(all, results(0));
+    if (const auto* next = last ? nullptr : &p + 1; next && next->early) append(all, copies(next->copies, 0));
+    append(all, shared_loads(seen, score_products()));
     if (seen++ > 0) {
       append(all, arithmetic(own.later)), append(all, arithmetic(own.rest));
       own.later = own.rest = {};

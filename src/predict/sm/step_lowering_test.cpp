@@ -71,6 +71,12 @@ WarpStep random_step(Random& random) {
   step.shared_stores = number(0, 4), step.shared_loads = number(0, 8), step.shared_words = number(0, 8);
   step.sums = number(0, 3), step.global_stores = number(0, 3);
   step.spills_loaded = number(0, 6), step.spill_waits = step.spills_loaded > 0, step.spills_stored = number(0, 6);
+  step.barriers = number(0, 6);
+  step.loads_in_product = !step.wgmma && number(0, 1);
+  if (!step.loads_in_product) return step;
+  step.copies = 0;
+  for (ProductStep& product : step.products)
+    product.copies = number(0, 4), product.early = number(0, 1), step.copies += product.copies;
   return step;
 }
 
@@ -99,6 +105,7 @@ TEST_CASE("a synthesised program has the instructions of the step, and takes as 
     CHECK(of("IADD3") == step.threads.alu);
     CHECK(of("FMNMX") == both(&VectorOps::alu) + step.scores.shuffle);  // what comes is joined with what was there
     CHECK(of("LDGSTS") == (step.bulk ? 0 : step.copies));
+    if (!rotated) CHECK(of("BAR") == step.lockstep + step.parts * step.barriers);
     if (!rotated && step.wgmma) CHECK(of("STS") == step.shared_stores);
     if (!rotated) CHECK(of("LDS") == step.shared_loads + step.shared_words);
     if (step.wgmma && !rotated)
@@ -137,10 +144,47 @@ TEST_CASE("a synthesised program has the instructions of the step, and takes as 
   }
 }
 
+TEST_CASE("products that copy their own operands meet at each place; copies of an early one start before the scores") {
+  std::mt19937 random(test_seed());
+  const auto number = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int i = 0; i < 10; ++i) {
+    WarpStep step;
+    step.loads_in_product = true;
+    for (const bool of_scores : {true, false}) {
+      ProductStep& product = step.products.emplace_back();
+      product.mma = {16, 8, 8}, product.of_scores = of_scores, product.early = !of_scores;
+      product.depth = number(2, 6), product.instructions = 2 * product.depth, product.copies = number(1, 8);
+    }
+    step.scores.xu = number(1, 16);
+    step.copies = step.products[0].copies + step.products[1].copies;
+    step.barriers = step.products[0].depth + step.products[1].depth;
+    std::string order;  // a letter an instruction: Copy, Wait for copies, Barrier, Matrix, eXponential
+    std::istringstream program(lowered_step(step, 18));
+    for (std::string line; std::getline(program, line) && line != "start";)
+      for (const auto& [opcode, letter] : {std::pair("LDGSTS", 'C'), std::pair(" DEPBAR", 'W'),
+                                           std::pair("BAR.SYNC", 'B'), std::pair("HMMA", 'M'), std::pair("MUFU", 'X')})
+        if (line.find(opcode) != line.npos) order += letter;
+    const auto places = [](int barriers, const ProductStep& product) {
+      std::string all;
+      for (int place = 0; place < product.depth; ++place)
+        all += std::string(
+                   static_cast<std::size_t>(barriers * (place + 1) / product.depth - barriers * place / product.depth),
+                   'B') +
+               "MM";
+      return all;
+    };
+    const auto times = [](int count, char letter) { return std::string(static_cast<std::size_t>(count), letter); };
+    const int first = step.barriers / 2;
+    CHECK(order == times(step.products[0].copies, 'C') + "W" + places(first, step.products[0]) +
+                       times(step.products[1].copies, 'C') + times(step.scores.xu, 'X') + "W" +
+                       places(step.barriers - first, step.products[1]));
+  }
+}
+
 TEST_CASE("what a warp does in a step adds up to the counts of the launch") {
   const HardwareProfile hardware = find_profile("h100_sxm", data / "hardware");
   std::mt19937 random(test_seed());
-  for (const char* kernel : {"fused_mma", "fused_wgmma", "flash1", "backward", "pytorch_flash2"}) {
+  for (const char* kernel : {"fused_mma", "fused_wgmma", "flash1", "backward", "pytorch_flash2", "pytorch_efficient"}) {
     CAPTURE(kernel);
     const Plan plan = load_plan_for_kernel(kernel, data);
     const auto& variants = plan.kernel.variants;
@@ -169,6 +213,14 @@ TEST_CASE("what a warp does in a step adds up to the counts of the launch") {
         CHECK(all(Pipe::ffma, &VectorOps::ffma));
         CHECK(all(Pipe::fmul, &VectorOps::fmul));
         CHECK(all(Pipe::conversion, &VectorOps::conversion));
+        if (step.loads_in_product) {
+          int copies = 0;
+          for (const ProductStep& product : step.products) copies += product.copies;
+          CHECK(copies == step.copies);
+          CHECK(step.first_copies == 0);
+          CHECK(!step.products.front().early);
+          CHECK(step.products.back().early);  // V's
+        }
         double flop = 0;
         for (const ProductStep& product : step.products)
           flop += product.instructions * static_cast<double>(product.mma.m * product.mma.n * product.mma.k) * 2;

@@ -64,10 +64,25 @@ void add_tiles(const LaunchAtSm& launch, double warps, WarpStep& step) {
       step.shared_loads += rounded(std::ceil(static_cast<double>(tile_values(bound, id)) / neighbours));
   }
   step.shared_stores = rounded(given / wide / warps);
-  step.first_copies = rounded((copied + copied_first) / wide / warps);
-  step.copies = steps_of(bound.nest) == 1 ? 0 : rounded(copied / wide / warps);
+  const bool ahead = !step.loads_in_product;  // the first step's are copied before it
+  step.first_copies = rounded(((ahead ? copied : 0) + copied_first) / wide / warps);
+  step.copies = ahead && steps_of(bound.nest) == 1 ? 0 : rounded(copied / wide / warps);
   step.outputs_staged = rounded(staged / wide / warps);
   step.outputs_fetched = how.store().bulk ? 0 : step.outputs_staged;
+}
+
+// Tiles of the step that the product's operands lie in.
+void add_own_copies(const BoundIsland& bound, const Operator& op, double warps, ProductStep& product) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double bytes = 0;
+  for (const ArrayId input : op.inputs) {
+    const ArrayId id = source_of(diagram, input);
+    if (!loads(bound, id) || !in_shared_memory(bound, id)) continue;
+    if (!bound.streams(id) && !fetched_every_step(bound, id)) continue;
+    bytes += static_cast<double>(tile_bytes(bound, id));
+    product.early = product.early || contains(bound.how.loads_early, diagram.array(id).name);
+  }
+  product.copies = rounded(bytes / wide / warps);
 }
 
 void add_products(const LaunchAtSm& launch, double warps, double warp_steps, WarpStep& step) {
@@ -91,6 +106,7 @@ void add_products(const LaunchAtSm& launch, double warps, double warp_steps, War
         std::max(1, rounded(product.multiply_adds / static_cast<double>(mma.m * mma.n * mma.k) / groups));
     own.depth = std::clamp(rounded(summed / static_cast<double>(mma.k)), 1, own.instructions);
     own.loads = rounded(loaded * product.multiply_adds / all);
+    if (step.loads_in_product) add_own_copies(bound, op, warps, own);
   });
 }
 

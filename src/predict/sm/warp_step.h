@@ -24,6 +24,8 @@ struct ProductStep {
   int instructions = 0;          // matrix instructions
   int depth = 1;                 // of these, so many one after the other add to the same sums
   int loads = 0;                 // ldmatrix
+  int copies = 0;                // of its operands, where each product copies its own
+  bool early = false;            // these begin before the work on the scores
 };
 
 struct WarpStep {
