@@ -40,6 +40,7 @@ KERNELS = {
     "mla_decode": (6, "decode", ["none"], "mla_decode/kernel.yaml"),
     "reference_fp32": (0, "unfused", ["none", "causal"], "reference_fp32/kernel.yaml"),  # only where asked for
     "reference_backward": (0, "unfused", ["none", "causal"], "reference_backward/kernel.yaml"),
+    "pytorch_efficient": (0, "pytorch", ["none", "causal"], "third_party/pytorch_efficient.kernel.yaml"),
     "pytorch_flash2": (0, "pytorch", ["none", "causal"], "third_party/pytorch_flash2.kernel.yaml"),
     "pytorch_flash2_backward_d64": (0, "pytorch", ["none", "causal"], "third_party/pytorch_flash2_backward_d64.kernel.yaml"),
     "pytorch_flash2_backward_d128": (0, "pytorch", ["none", "causal"], "third_party/pytorch_flash2_backward_d128.kernel.yaml"),
@@ -107,16 +108,19 @@ def draw(rng, name, kind, masks, descriptor):
         kv = length(rng, 1000, 128000)
     elif kind == "pytorch":
         batch, query_heads = rng.choice([1, 2, 4]), rng.choice([8, 16, 32])
-        kv_heads = query_heads if "backward" in name else query_heads // rng.choice([1, 1, 4])
+        efficient = name == "pytorch_efficient"  # as many KV heads as query heads, and no parts of keys
+        kv_heads = query_heads if efficient or "backward" in name else query_heads // rng.choice([1, 1, 4])
         q = kv = length(rng, 512, 10000)
-        if splits_keys(batch, query_heads, q):
+        if not efficient and splits_keys(batch, query_heads, q):
             return None
+        if efficient and rng.random() < 0.5:
+            kv = length(rng, 256, 10000)
     else:
         batch, query_heads, kv_heads = heads(rng, 4)
         kv = length(rng, 512, 8192 if kind == "unfused" else 40000)
         q = kv if kind in ("backward", "unfused") or rng.random() < 0.7 else length(rng, 256, 20000)
     mask = rng.choice(masks)
-    if mask == "causal" and q > kv:
+    if mask == "causal" and (q > kv or kind == "pytorch"):  # PyTorch's is aligned to the first key
         q = kv
     width = rng.choice([333, 1024, 4096])
     if mask == "window":
