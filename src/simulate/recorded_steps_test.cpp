@@ -1,6 +1,6 @@
 // Simulated steps and launches of kernels beside counted clocks. validate/tools/simulated_steps.py wrote the file of
-// fused_mma, warpgroup_steps.py that of the microbenchmark warpgroups.cu; that of the Triton kernel has the launches
-// without a mask of validate/described/h100.jsonl.
+// fused_mma, warpgroup_steps.py that of the microbenchmark warpgroups.cu, random_loops.py that of random loops; that of
+// the Triton kernel has the launches without a mask of validate/described/h100.jsonl.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -153,6 +153,33 @@ TEST_CASE("simulated launches of Triton kernels take the clocks that an H100 cou
   ErrorTable anew;  // compiled and counted once more, by another version of the assembler
   launch_errors("triton_anew_steps.zst", hardware, anew);
   anew.check(0.12, 0.3);
+}
+
+TEST_CASE("random loops, with and without products, take the clocks that an H200 counted") {
+  const SmMachine machine(profile("h200_sxm"));
+  ErrorTable all;
+  std::map<std::pair<bool, std::int64_t>, std::vector<double>> by_group;
+  for (const RecordedCode& code : recorded_codes("random_loops_steps.zst")) {
+    const bool products = std::any_of(code.loop.begin(), code.loop.end(),
+                                      [](const Instruction& instruction) { return instruction.opcode == "HMMA"; });
+    for (const RecordedLaunch& block : code.launches) {
+      const int warps = static_cast<int>(block.blocks);
+      const SmProgram program{.code = machine.operations(code.loop, warps), .warps = warps};
+      const double error = simulate_steady(program, machine.limits(), 1).clocks / block.active - 1;
+      by_group[{products, block.blocks / machine.limits().schedulers}].push_back(error);
+      all.add(error, "");
+    }
+  }
+  REQUIRE(by_group.size() == 6);
+  for (const auto& [group, errors] : by_group) {
+    double sum = 0, magnitude = 0, worst = 0;
+    for (const double e : errors) sum += e, magnitude += std::abs(e), worst = std::max(worst, std::abs(e));
+    const auto n = static_cast<double>(errors.size());
+    all.add_row(fmt::format("| {} | {} | {} | {:+.1f} % | {:.1f}, {:.1f} % |",
+                            group.first ? "with `mma.sync`" : "without products", group.second, errors.size(),
+                            100 * sum / n, 100 * magnitude / n, 100 * worst));
+  }
+  all.check(0.07, 0.3);
 }
 
 TEST_CASE("simulated passes of warpgroups, with and without turns, take the clocks that an H100 printed") {

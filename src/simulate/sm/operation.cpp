@@ -312,7 +312,7 @@ std::vector<SmOperation> SmMachine::operations(const std::vector<Instruction>& w
 }
 
 // Of operands: a result first, then what is read. Compilers keep a register for the next instruction that reads it in
-// the same place (".reuse"), where they can: it is not read again.
+// the same place (".reuse"), where they can: it is not read again. One that an instruction names twice is read once.
 SmBanks SmWay::banks_of(std::string_view text) {
   SmBanks banks{};
   std::array<int, 4> read{-1, -1, -1, -1};
@@ -324,8 +324,13 @@ SmBanks SmWay::banks_of(std::string_view text) {
     const std::optional<int> number = register_in(operand);
     if (!number) continue;
     SmBank& bank = banks[static_cast<std::size_t>(*number) % register_banks];
-    if (place == 0) ++bank.results;
-    else if (read[place] = *number; *number != read_before_[place]) ++bank.reads;
+    if (place == 0) {
+      ++bank.results;
+      continue;
+    }
+    if (std::find(read.begin(), read.end(), *number) == read.end())
+      ++bank.reads, bank.kept += *number == read_before_[place];
+    read[place] = *number;
   }
   read_before_ = read;
   return banks;

@@ -51,9 +51,11 @@ enum class SmEffect : std::uint8_t {
   group_wait,      // DEPBAR.LE: at most `count` groups of scoreboard `number` stay
 };
 
-// Registers of a bank (even or odd numbers) that an operation reads; that it writes, where it is fp32 arithmetic.
+// Registers of a bank (even or odd numbers) that an operation reads; of these, those that the instruction before it
+// read in the same place; that it writes, where it is fp32 arithmetic.
 struct SmBank {
-  std::uint8_t reads = 0, results = 0;
+  std::uint8_t reads = 0, kept = 0, results = 0;
+  std::uint8_t new_reads() const { return static_cast<std::uint8_t>(reads - kept); }
 };
 constexpr std::size_t register_banks = 2;
 using SmBanks = std::array<SmBank, register_banks>;

@@ -48,7 +48,7 @@ class Ports {
     const Ticks turn = now - (now - first_) % port_turn;
     if (turn != turn_) turn_ = turn, taken_ = {}, holder_ = warp;
     for (std::size_t bank = 0; bank < register_banks; ++bank) {
-      taken_[bank].reads += op.banks[bank].reads;
+      taken_[bank].reads += op.banks[bank].new_reads();
       taken_[bank].results += op.banks[bank].results;
     }
   }
@@ -64,7 +64,7 @@ class Ports {
   bool fits(const SmOperation& op) const {
     constexpr int most_reads = 2, most_results = 1;
     for (std::size_t bank = 0; bank < register_banks; ++bank)
-      if (taken_[bank].reads + std::min<int>(op.banks[bank].reads, most_reads) > most_reads ||
+      if (taken_[bank].reads + std::min<int>(op.banks[bank].new_reads(), most_reads) > most_reads ||
           taken_[bank].results + op.banks[bank].results > most_results)
         return false;
     return true;

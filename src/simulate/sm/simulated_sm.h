@@ -39,7 +39,8 @@ class Sm {
         phases_(program.beside, blocks),
         counts_{.waited = std::vector<Waits>(program.code.size())},
         as_later_(apart.as_later),
-        first_(apart.first) {
+        first_(apart.first),
+        alone_at_banks_(!asynchronous && without_products(program)) {
     for (Warp& warp : warps_) scheduler_of(warp).warps.push_back(&warp), prepare(warp, 0);
     used_ = std::min(warps_.size(), static_cast<std::size_t>(limits.schedulers));
   }
@@ -75,6 +76,10 @@ class Sm {
   }
 
  private:
+  static bool without_products(const SmProgram& program) {
+    return std::none_of(program.code.begin(), program.code.end(),
+                        [](const SmOperation& op) { return op.part == SmPart::tensor; });
+  }
   double beside_clocks(const Warp& warp) const {
     const double part = static_cast<double>(warp.next - code_.end) / static_cast<double>(code_.beside_end - code_.end);
     return static_cast<double>(now_) / static_cast<double>(ticks_a_clock) / (static_cast<double>(warp.passes) + part);
@@ -178,6 +183,7 @@ class Sm {
       if (!in_order) return stops_ = true, now;  // others see when products start
       start_products(scheduler);
     }
+    if (const Ticks free = scheduler.banks_free(); free > now) return free;
     Ticks soonest = never;
     Warp *const *const first = scheduler.warps.data(), *const *const end = first + scheduler.warps.size();
     for (Warp* const* i = first; i < end; ++i) {
@@ -212,6 +218,7 @@ class Sm {
     if (op.holds) op.plain ? put_boards(warp, op, now) : hold(warp, op, worked.start);
     if constexpr (detailed)
       if (keeps_events_ && !warp.beside) events_.push_back(event_of(warp, now, worked.until));
+    if (alone_at_banks_ && Ports::needed(op)) scheduler.read_registers(op, warp, now);
     warp.issued = now, ++warp.op, ++warp.next;
     scheduler.last = &warp, scheduler.yielded = op.yields;
     const Ticks branch = op.plain ? 0 : go_on(op, warp, now);
@@ -371,6 +378,7 @@ class Sm {
   int finished_ = 0;
   bool as_later_;
   const std::int64_t first_;
+  const bool alone_at_banks_;  // what others lose beside products is measured as a whole (SmOperation::holds_product)
   bool keeps_events_ = false;
 };
 

@@ -90,10 +90,11 @@ struct Scheduler {
   std::int64_t asks = 0;                                                    // all that were issued
   int incomplete = 0;  // of these, those that other warps of the warpgroup have not issued
   Ports ports{};
-  int waiting = 0;       // warps at barriers
-  Warp* last = nullptr;  // that issued
-  bool yielded = false;  // by that operation
-  Ticks next = 0;        // when something may issue
+  std::array<Ticks, register_banks> banks{};  // when they have given what was asked of them
+  int waiting = 0;                            // warps at barriers
+  Warp* last = nullptr;                       // that issued
+  bool yielded = false;                       // by that operation
+  Ticks next = 0;                             // when something may issue
 
   bool beside_product(Ticks now) const { return products > now; }
   void ask(const Warp& warp, std::int64_t number) { asked[Products::place(asks++)] = {&warp, number}; }
@@ -110,6 +111,19 @@ struct Scheduler {
     const Ticks delay = ports.delay(op);
     ports.take(op, now, warp), products += delay;
     return delay;
+  }
+  // Each bank of registers gives one a clock to the operations of pipes; two more may be under way when the next
+  // instruction is issued. Microbenchmarks on an H200: loops of FFMA (loopbounds/register_banks.h), random loops
+  // (validate/tools/random_loops.py).
+  void read_registers(const SmOperation& op, const Warp& warp, Ticks now) {
+    for (std::size_t bank = 0; bank < register_banks; ++bank) {
+      const int reads = last == &warp ? op.banks[bank].new_reads() : op.banks[bank].reads;
+      banks[bank] = std::max(banks[bank], now) + reads * ticks_a_clock;
+    }
+  }
+  Ticks banks_free() const {
+    constexpr Ticks ahead = 2 * ticks_a_clock;
+    return *std::max_element(banks.begin(), banks.end()) - ahead;
   }
   bool needs_ports(const SmOperation& op, Ticks now) const { return beside_product(now) && Ports::needed(op); }
 };

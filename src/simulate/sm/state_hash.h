@@ -33,6 +33,7 @@ class StateHash {
 
   void add(const Scheduler& scheduler) {
     later(scheduler.products), later(scheduler.ports.turn_ends());
+    for (const Ticks bank : scheduler.banks) later(bank);
     add(scheduler.ports.turn_ends() > now_ ? scheduler.ports.holder() : -1);
     for (const SmBank& bank : scheduler.ports.taken())
       add(scheduler.ports.turn_ends() > now_ ? 4 * bank.reads + bank.results : -1);
