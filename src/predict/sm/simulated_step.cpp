@@ -68,7 +68,6 @@ std::string synthesised(const LaunchAtSm& launch, double steps) {
 
 StepQuestion question_of(std::string symbol, std::int64_t warps, const LocalTraffic& local) {
   return {.symbol = std::move(symbol),
-          .masked = false,
           .warps = static_cast<int>(warps),
           .resident = 1,
           .copies_from = CopySource::l2,

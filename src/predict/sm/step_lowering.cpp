@@ -32,13 +32,9 @@ WarpStep part_of(const WarpStep& step, int i) {
 }
 
 // How a product's instruction is named: the letter of its opcode, and the modifiers of its operands.
-struct ProductName {
-  char letter;
-  const char* formats;
-};
-ProductName name_of(Format format) {
-  return format == Format::fp8_e4m3 ? ProductName{'Q', ".E4M3.E4M3"}
-                                    : ProductName{'H', format == Format::bf16 ? ".BF16" : ""};
+std::pair<char, const char*> name_of(Format format) {
+  if (format == Format::fp8_e4m3) return {'Q', ".E4M3.E4M3"};
+  return {'H', format == Format::bf16 ? ".BF16" : ""};
 }
 
 class Lowering {

@@ -71,22 +71,9 @@ void add_tiles(const LaunchAtSm& launch, double warps, WarpStep& step) {
   step.outputs_fetched = how.store().bulk ? 0 : step.outputs_staged;
 }
 
-// Tiles of the step that the product's operands lie in.
-void add_own_copies(const BoundIsland& bound, const Operator& op, double warps, ProductStep& product) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  double bytes = 0;
-  for (const ArrayId input : op.inputs) {
-    const ArrayId id = source_of(diagram, input);
-    if (!loads(bound, id) || !in_shared_memory(bound, id)) continue;
-    if (!bound.streams(id) && !fetched_every_step(bound, id)) continue;
-    bytes += static_cast<double>(tile_bytes(bound, id));
-    product.early = product.early || contains(bound.how.loads_early, diagram.array(id).name);
-  }
-  product.copies = rounded(bytes / wide / warps);
-}
-
 void add_products(const LaunchAtSm& launch, double warps, double warp_steps, WarpStep& step) {
   const BoundIsland& bound = launch.bound;
+  const IslandImplementation& how = bound.how;
   const Diagram& diagram = bound.plan.schedule.diagram;
   const double loaded = static_cast<double>(launch.counts.traffic.operand_bytes) / wide / warp_steps,
                groups = step.wgmma ? std::max(1.0, warps / 4) : warps;
@@ -106,7 +93,14 @@ void add_products(const LaunchAtSm& launch, double warps, double warp_steps, War
         std::max(1, rounded(product.multiply_adds / static_cast<double>(mma.m * mma.n * mma.k) / groups));
     own.depth = std::clamp(rounded(summed / static_cast<double>(mma.k)), 1, own.instructions);
     own.loads = rounded(loaded * product.multiply_adds / all);
-    if (step.loads_in_product) add_own_copies(bound, op, warps, own);
+    double copied = 0;
+    for (const ArrayId input : op.inputs) {
+      const ArrayId id = source_of(diagram, input);
+      if (!in_shared_memory(bound, id) || !(bound.streams(id) || fetched_every_step(bound, id))) continue;
+      copied += loads(bound, id) ? static_cast<double>(tile_bytes(bound, id)) : 0;
+      own.early = own.early || contains(how.loads_early, diagram.array(id).name);
+    }
+    if (how.loads_in_product) own.copies = rounded(copied / wide / warps);
   });
 }
 
@@ -150,9 +144,8 @@ WarpStep warp_step(const LaunchAtSm& launch, double steps) {
     const CodePass pass = steps_of(bound.nest) == 1 ? CodePass::once : CodePass::step;
     return code ? static_cast<double>(code->of(pass, count)) : 0.0;
   };
-  const double barriers = of_code(CodeCount::barriers);
   step.barriers = !step.lockstep ? step.shared_stores > 0  // before other warps' products take what warps give
-                                 : std::max(rounded(barriers), 1) - 1;
+                                 : std::max(rounded(of_code(CodeCount::barriers)), 1) - 1;
   step.shared_waits = rounded(of_code(CodeCount::shared_waits));
   if (code) step.instructions = rounded(of_code(CodeCount::instructions) * static_cast<double>(code->warps) / warps);
   else step.instructions = stated_instructions(launch.counts.work, warp_steps);
