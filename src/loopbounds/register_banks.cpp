@@ -7,7 +7,7 @@
 namespace tilescope {
 namespace {
 
-constexpr int settling_passes = 4, ahead = 2, banks = 2;
+constexpr int settling_passes = 4;
 constexpr std::size_t sources = 3;
 
 class Banks {
@@ -21,10 +21,10 @@ class Banks {
       const auto name = source_register(instruction, place + 1);
       const bool reuse = instruction.reuse >> (place + 1) & 1;
       const bool held = name == kept_[place];
-      if (name && !held) ++queued_[static_cast<std::size_t>(*name % banks)];
+      if (name && !held) ++queued_[static_cast<std::size_t>(*name % register_banks)];
       if (reuse || held) kept_[place] = reuse ? name : std::nullopt;
     }
-    const int clocks = std::max(1, *std::max_element(queued_.begin(), queued_.end()) - ahead);
+    const int clocks = std::max(1, *std::max_element(queued_.begin(), queued_.end()) - reads_ahead);
     advance(clocks);
     return clocks - 1;
   }
@@ -34,7 +34,7 @@ class Banks {
     for (int& count : queued_) count = std::max(0, count - clocks);
   }
 
-  std::array<int, banks> queued_{};
+  std::array<int, register_banks> queued_{};
   std::array<std::optional<int>, sources> kept_{};
 };
 

@@ -11,6 +11,9 @@
 
 namespace tilescope {
 
+// Even and odd registers are in two banks. So many operands of one may wait while the next instruction is issued.
+inline constexpr int register_banks = 2, reads_ahead = 2;
+
 // The register of a thread that an operand names: "-R12" -> 12; none for RZ and all else.
 std::optional<int> register_in(std::string_view operand);
 std::optional<int> source_register(const Instruction& instruction, std::size_t operand);

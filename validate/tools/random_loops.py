@@ -12,12 +12,13 @@ clocks of a pass of a block with one, two and four warps a scheduler. `steps` wr
 simulated_steps.py does.
 """
 import json
+import pathlib
 import random
 import re
 import subprocess
 import sys
 
-from simulated_steps import instruction_line
+from simulated_steps import main_loop_lines
 
 FLOATS, INTEGERS, SUMS, OPERANDS = 24, 16, 6, 8
 PLAIN = {  # PTX, letters of result and operands: f floats, x integers, a the thread's address
@@ -120,19 +121,21 @@ def source(seed, count):
 
 def steps(program, cubin, clocks):
     measured = {}
-    for words in map(str.split, open(clocks)):
+    for words in map(str.split, pathlib.Path(clocks).read_text().splitlines()):
         if len(words) == 3 and words[0].isdigit():
             measured.setdefault(int(words[0]), []).append((int(words[1]), float(words[2])))
     run = subprocess.run([program, "inspect", cubin, "--hardware", "h200_sxm", "--simulate", "--resident", "1",
-                          "--instructions", "--format", "json"], capture_output=True, text=True, check=True)
+                          "--instructions", "--format", "json"], capture_output=True, text=True)
+    if run.returncode:
+        sys.exit(f"{cubin}: {run.stderr}")
     by_number = {int(re.search(r"loop(\d+)P", each["kernel"])[1]): each for each in json.loads(run.stdout)["kernels"]}
+    if by_number.keys() != measured.keys():
+        sys.exit(f"{cubin} and {clocks} are not of the same loops")
     for number, found in sorted(by_number.items()):
-        longest = max(found["simulation"]["loops"], key=lambda each: each["instructions"])
-        code = {each["address"]: each for each in found["code"]["instruction_list"]}
         print(f"# loop {number} 0 0 1 1 0")
         for warps, of_pass in measured[number]:
             print(f"! {warps} 1 {of_pass}")
-        print("\n".join(instruction_line(code[each["address"]]) for each in longest["instruction_list"]))
+        print("\n".join(main_loop_lines(found, most="instructions")))
 
 
 if __name__ == "__main__":

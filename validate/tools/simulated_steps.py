@@ -45,9 +45,9 @@ def instruction_line(each):
     return " ".join(map(str, [each["stall"], *boards, mask, int(each["yield"]), each["text"]]))
 
 
-def main_loop_lines(found):
-    """A line an instruction of the simulated loop with most of the tensor cores' time."""
-    loop = max(found["simulation"]["loops"], key=lambda each: each["tensor"])
+def main_loop_lines(found, most="tensor"):
+    """A line an instruction of the simulated loop with most of the tensor cores' time, or most of another column."""
+    loop = max(found["simulation"]["loops"], key=lambda each: each[most])
     code = {each["address"]: each for each in found["code"]["instruction_list"]}
     return [instruction_line(code[each["address"]]) for each in loop["instruction_list"]]
 

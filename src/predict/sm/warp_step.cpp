@@ -43,6 +43,8 @@ int stated_instructions(const Work& work, double warp_steps) {
   return rounded(static_cast<double>(all) / threads_of_warp / warp_steps);
 }
 
+bool in_every_step(const BoundIsland& bound, ArrayId id) { return bound.streams(id) || fetched_every_step(bound, id); }
+
 // Tiles that warps copy, give each other and bring to memory.
 void add_tiles(const LaunchAtSm& launch, double warps, WarpStep& step) {
   const BoundIsland& bound = launch.bound;
@@ -53,8 +55,7 @@ void add_tiles(const LaunchAtSm& launch, double warps, WarpStep& step) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const auto bytes = static_cast<double>(tile_bytes(bound, id));
     const bool comes = loads(bound, id), fed = feeds_product(bound, id);
-    if (!step.bulk && comes && in_shared_memory(bound, id))
-      (bound.streams(id) || fetched_every_step(bound, id) ? copied : copied_first) += bytes;
+    if (!step.bulk && comes && in_shared_memory(bound, id)) (in_every_step(bound, id) ? copied : copied_first) += bytes;
     if (how.output_through_smem && stores(bound, id) && !bound.streams(id)) staged += bytes;
     if (!passes_through_smem(bound, id)) continue;
     if (fed && !comes) given += bytes;
@@ -96,8 +97,8 @@ void add_products(const LaunchAtSm& launch, double warps, double warp_steps, War
     double copied = 0;
     for (const ArrayId input : op.inputs) {
       const ArrayId id = source_of(diagram, input);
-      if (!in_shared_memory(bound, id) || !(bound.streams(id) || fetched_every_step(bound, id))) continue;
-      copied += loads(bound, id) ? static_cast<double>(tile_bytes(bound, id)) : 0;
+      if (!loads(bound, id) || !in_shared_memory(bound, id) || !in_every_step(bound, id)) continue;
+      copied += static_cast<double>(tile_bytes(bound, id));
       own.early = own.early || contains(how.loads_early, diagram.array(id).name);
     }
     if (how.loads_in_product) own.copies = rounded(copied / wide / warps);

@@ -15,6 +15,7 @@
 #include "hardware/profile.h"
 #include "kernel/code/sass/instruction.h"
 #include "kernel/code/sass/matrix.h"
+#include "loopbounds/register_banks.h"
 
 namespace tilescope {
 
@@ -57,7 +58,6 @@ struct SmBank {
   std::uint8_t reads = 0, kept = 0, results = 0;
   std::uint8_t new_reads() const { return static_cast<std::uint8_t>(reads - kept); }
 };
-constexpr std::size_t register_banks = 2;
 using SmBanks = std::array<SmBank, register_banks>;
 
 struct SmOperation {

@@ -183,7 +183,8 @@ class Sm {
       if (!in_order) return stops_ = true, now;  // others see when products start
       start_products(scheduler);
     }
-    if (const Ticks free = scheduler.banks_free(); free > now) return free;
+    if (alone_at_banks_)
+      if (const Ticks free = scheduler.banks_free(); free > now) return free;
     Ticks soonest = never;
     Warp *const *const first = scheduler.warps.data(), *const *const end = first + scheduler.warps.size();
     for (Warp* const* i = first; i < end; ++i) {

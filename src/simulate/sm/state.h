@@ -121,10 +121,7 @@ struct Scheduler {
       banks[bank] = std::max(banks[bank], now) + reads * ticks_a_clock;
     }
   }
-  Ticks banks_free() const {
-    constexpr Ticks ahead = 2 * ticks_a_clock;
-    return *std::max_element(banks.begin(), banks.end()) - ahead;
-  }
+  Ticks banks_free() const { return *std::max_element(banks.begin(), banks.end()) - reads_ahead * ticks_a_clock; }
   bool needs_ports(const SmOperation& op, Ticks now) const { return beside_product(now) && Ports::needed(op); }
 };
 

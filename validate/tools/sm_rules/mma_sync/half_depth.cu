@@ -4,7 +4,7 @@
 //   for f in validate/microbench/bench validate/microbench/load validate/measure/nvml; do
 //     g++ -std=c++20 -O2 -I. -Isrc -I/usr/local/cuda/include -c $f.cpp; done
 //   nvcc -std=c++20 -O3 -arch=sm_90a -I. -Isrc --extended-lambda -o half_depth bench.o load.o nvml.o
-//     validate/measure/device_work.cu validate/tools/sm_rules/half_depth.cu -ldl && ./half_depth
+//     validate/measure/device_work.cu validate/tools/sm_rules/mma_sync/half_depth.cu -ldl && ./half_depth
 // Prints a line a case: clocks, where nothing else is said.
 #include <cuda_fp16.h>
 
